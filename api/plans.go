@@ -130,8 +130,10 @@ func findingOut(f policy.Finding) gen.Finding {
 }
 
 func reasonOut(r policy.Reason) gen.Reason {
+	said := r.Said()
 	return gen.Reason{
 		Field: r.Field, Value: r.Value, Unit: optional(r.Unit), Range: optional(r.Range), Tenant: optional(r.Tenant), Rule: r.Rule, Formula: r.Formula, Clamped: optional(r.Clamped),
+		FieldSaid: said.Field, ValueSaid: said.Value, UnitSaid: said.Unit, RangeSaid: said.Range, FormulaSaid: said.Formula, ClampedSaid: said.Clamped,
 	}
 }
 

@@ -184,7 +184,7 @@ func rolloutDeviceOut(d control.RolloutDevice, settings bool) gen.RolloutDevice 
 	}
 	if d.Receipt != nil {
 		out.Receipt = mapped(d.Receipt.Fields, func(f driver.FieldReceipt) gen.FieldReceipt {
-			return gen.FieldReceipt{Field: f.Field, Outcome: gen.FieldReceiptOutcome(f.Outcome), Detail: optional(f.Detail)}
+			return gen.FieldReceipt{Field: f.Field, Outcome: gen.FieldReceiptOutcome(f.Outcome), Detail: optional(f.Detail), Said: f.Said}
 		})
 	}
 	if settings {

@@ -2450,6 +2450,9 @@ type FieldReceipt struct {
 	Detail  *string             `json:"detail,omitempty"`
 	Field   string              `json:"field"`
 	Outcome FieldReceiptOutcome `json:"outcome"`
+
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	Said *Phrase `json:"said,omitempty"`
 }
 
 // FieldReceiptOutcome defines model for FieldReceipt.Outcome.
@@ -3463,22 +3466,43 @@ type QueueSettings struct {
 // Rate Rate in bits per second, counted over the link-layer bytes of data packets.
 type Rate = int64
 
-// Reason defines model for Reason.
+// Reason A setting with its reason. The fields `_said` are the adjacent texts as sentences; a text without words, such as a number, has none, and neither has a text of a plan that another version of Fairlane compiled.
 type Reason struct {
+	// Clamped How a limit changed the value, in English; absent if none did.
 	Clamped *string `json:"clamped,omitempty"`
-	Field   string  `json:"field"`
-	Formula string  `json:"formula"`
+
+	// ClampedSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	ClampedSaid *Phrase `json:"clamped_said,omitempty"`
+	Field       string  `json:"field"`
+
+	// FieldSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	FieldSaid *Phrase `json:"field_said,omitempty"`
+
+	// Formula The rule with its numbers, in English.
+	Formula string `json:"formula"`
+
+	// FormulaSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	FormulaSaid *Phrase `json:"formula_said,omitempty"`
 
 	// Range Legal values.
 	Range *string `json:"range,omitempty"`
+
+	// RangeSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	RangeSaid *Phrase `json:"range_said,omitempty"`
 
 	// Rule Stable code of the rule.
 	Rule   string  `json:"rule"`
 	Tenant *string `json:"tenant,omitempty"`
 
 	// Unit Unit of the value, such as 1.024 us; absent for a plain number.
-	Unit  *string `json:"unit,omitempty"`
-	Value string  `json:"value"`
+	Unit *string `json:"unit,omitempty"`
+
+	// UnitSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	UnitSaid *Phrase `json:"unit_said,omitempty"`
+	Value    string  `json:"value"`
+
+	// ValueSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	ValueSaid *Phrase `json:"value_said,omitempty"`
 }
 
 // Received Delivered over `entitled_now_bps`. Absent for tenants that do not contend, and for callers who see their own tenants only.

@@ -296,13 +296,16 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 		tw := cmdline.NewTable(w, 0)
 		tw.Prose = true
 		_, _ = fmt.Fprintln(tw, "  "+a.T("compile.explain.head"))
-		for _, r := range e.Reasons {
+		either := a.Texts.Either
+		for i := range e.Reasons {
+			r := &e.Reasons[i]
 			rules = append(rules, r.Rule)
-			clamped := ""
+			said, clamped := r.Said(), ""
 			if r.Clamped != "" {
-				clamped = " [" + r.Clamped + "]"
+				clamped = " [" + either(r.Clamped, said.Clamped) + "]"
 			}
-			_, _ = fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\t%s\t%s%s\n", r.Field, dash(r.Value), dash(r.Unit), dash(r.Range), dash(r.Tenant), dash(r.Rule), r.Formula, clamped)
+			_, _ = fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\t%s\t%s%s\n", either(r.Field, said.Field), dash(either(r.Value, said.Value)), dash(either(r.Unit, said.Unit)),
+				dash(either(r.Range, said.Range)), dash(r.Tenant), dash(r.Rule), either(r.Formula, said.Formula), clamped)
 		}
 		if err := tw.Flush(); err != nil {
 			return err

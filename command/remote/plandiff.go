@@ -182,7 +182,7 @@ func (c *cli) reasons(list []explained) []func() *table {
 		t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
 		t.whole = true // --reasons shows all rows
 		for _, e := range list {
-			t.addReasons(e.device, e.reasons)
+			c.addReasons(t, e.device, e.reasons)
 		}
 		return t
 	}
@@ -201,12 +201,14 @@ func (c *cli) reasons(list []explained) []func() *table {
 }
 
 // addReasons adds a row for each setting of a device.
-func (t *table) addReasons(device string, reasons []gen.Reason) {
+func (c *cli) addReasons(t *table, device string, reasons []gen.Reason) {
+	either := c.texts.Either
 	for _, r := range reasons {
-		formula := r.Formula
+		formula := either(r.Formula, r.FormulaSaid)
 		if r.Clamped != nil {
-			formula += "; " + *r.Clamped
+			formula += c.t("list.semicolon") + either(*r.Clamped, r.ClampedSaid)
 		}
-		t.add(device, r.Field, r.Value, cmdline.OrZero(r.Unit), cmdline.OrZero(r.Range), cmdline.OrZero(r.Tenant), r.Rule, formula)
+		t.add(device, either(r.Field, r.FieldSaid), either(r.Value, r.ValueSaid), either(cmdline.OrZero(r.Unit), r.UnitSaid),
+			either(cmdline.OrZero(r.Range), r.RangeSaid), cmdline.OrZero(r.Tenant), r.Rule, formula)
 	}
 }

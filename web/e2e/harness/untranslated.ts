@@ -8,8 +8,8 @@ const terms = [
   "bit kbit Mbit Gbit Tbit ms us ns ps min max", // units, with /s
 ].flatMap((line) => line.split(" "));
 
-/** Elements whose text is code, a name, or the words of a person or a device. */
-const kept = 'code, kbd, pre, samp, [translate="no"], q[lang], blockquote[lang]';
+/** Elements whose text is code, a name, or the words of a person or a device; not what the service has in English only (ui/Said). */
+const kept = 'code, kbd, pre, samp, [translate="no"], q[lang]:not([data-english]), blockquote[lang]';
 
 /** Attributes that are read to or shown to the reader. */
 const attributes = ["aria-label", "title", "placeholder", "alt", "aria-description", "aria-valuetext"];

@@ -3418,6 +3418,7 @@ export interface components {
             packet_size_bytes: number;
             marking_rate: number;
         };
+        /** @description A setting with its reason. The fields `_said` are the adjacent texts as sentences; a text without words, such as a number, has none, and neither has a text of a plan that another version of Fairlane compiled. */
         Reason: {
             field: string;
             value: string;
@@ -3428,8 +3429,16 @@ export interface components {
             tenant?: string;
             /** @description Stable code of the rule. */
             rule: string;
+            /** @description The rule with its numbers, in English. */
             formula: string;
+            /** @description How a limit changed the value, in English; absent if none did. */
             clamped?: string;
+            field_said?: components["schemas"]["Phrase"];
+            value_said?: components["schemas"]["Phrase"];
+            unit_said?: components["schemas"]["Phrase"];
+            range_said?: components["schemas"]["Phrase"];
+            formula_said?: components["schemas"]["Phrase"];
+            clamped_said?: components["schemas"]["Phrase"];
         };
         PredictedShare: {
             tenant: components["schemas"]["Name"];
@@ -4385,6 +4394,7 @@ export interface components {
             outcome: "unchanged" | "acknowledged" | "sent" | "refused" | "skipped";
             /** @description Text of the driver or the device, in English. */
             detail?: string;
+            said?: components["schemas"]["Phrase"];
         };
         DeviceList: {
             plan: components["schemas"]["SHA256"];
@@ -6868,8 +6878,14 @@ export interface operations {
                      *           "reasons": [
                      *             {
                      *               "field": "per_sl",
-                     *               "formula": "asked for: one CCTI per SL",
+                     *               "formula": "requested: one CCTI per SL",
+                     *               "formula_said": {
+                     *                 "id": "reason.formula.mode-asked-sl"
+                     *               },
                      *               "range": "false, true",
+                     *               "range_said": {
+                     *                 "id": "reason.range.boolean"
+                     *               },
                      *               "rule": "port-control",
                      *               "value": "true"
                      *             }
@@ -6955,7 +6971,10 @@ export interface operations {
                      *           "reasons": [
                      *             {
                      *               "field": "threshold",
-                     *               "formula": "a port that limits no flow of this plan marks as late as it can: a link near its capacity queues bursts, and marks there would slow only the flows that cross it",
+                     *               "formula": "a port that limits no flow of the plan marks as late as possible: a link near its capacity queues bursts, and marks there would slow only traffic that passes through",
+                     *               "formula_said": {
+                     *                 "id": "reason.formula.marking-late"
+                     *               },
                      *               "range": "0..15",
                      *               "rule": "marking-late",
                      *               "value": "1"
@@ -7028,8 +7047,14 @@ export interface operations {
                      *           "reasons": [
                      *             {
                      *               "field": "per_sl",
-                     *               "formula": "asked for: one CCTI per SL",
+                     *               "formula": "requested: one CCTI per SL",
+                     *               "formula_said": {
+                     *                 "id": "reason.formula.mode-asked-sl"
+                     *               },
                      *               "range": "false, true",
+                     *               "range_said": {
+                     *                 "id": "reason.range.boolean"
+                     *               },
                      *               "rule": "port-control",
                      *               "value": "true"
                      *             }
@@ -7115,7 +7140,10 @@ export interface operations {
                      *           "reasons": [
                      *             {
                      *               "field": "threshold",
-                     *               "formula": "a port that limits no flow of this plan marks as late as it can: a link near its capacity queues bursts, and marks there would slow only the flows that cross it",
+                     *               "formula": "a port that limits no flow of the plan marks as late as possible: a link near its capacity queues bursts, and marks there would slow only traffic that passes through",
+                     *               "formula_said": {
+                     *                 "id": "reason.formula.marking-late"
+                     *               },
                      *               "range": "0..15",
                      *               "rule": "marking-late",
                      *               "value": "1"
@@ -7211,8 +7239,14 @@ export interface operations {
                      *           "reasons": [
                      *             {
                      *               "field": "per_sl",
-                     *               "formula": "asked for: one CCTI per SL",
+                     *               "formula": "requested: one CCTI per SL",
+                     *               "formula_said": {
+                     *                 "id": "reason.formula.mode-asked-sl"
+                     *               },
                      *               "range": "false, true",
+                     *               "range_said": {
+                     *                 "id": "reason.range.boolean"
+                     *               },
                      *               "rule": "port-control",
                      *               "value": "true"
                      *             }
@@ -7298,7 +7332,10 @@ export interface operations {
                      *           "reasons": [
                      *             {
                      *               "field": "threshold",
-                     *               "formula": "a port that limits no flow of this plan marks as late as it can: a link near its capacity queues bursts, and marks there would slow only the flows that cross it",
+                     *               "formula": "a port that limits no flow of the plan marks as late as possible: a link near its capacity queues bursts, and marks there would slow only traffic that passes through",
+                     *               "formula_said": {
+                     *                 "id": "reason.formula.marking-late"
+                     *               },
                      *               "range": "0..15",
                      *               "rule": "marking-late",
                      *               "value": "1"
@@ -10290,8 +10327,14 @@ export interface operations {
                      *           "reasons": [
                      *             {
                      *               "field": "per_sl",
-                     *               "formula": "per queue pair: no SL has more than one here",
+                     *               "formula": "one CCTI per queue pair: no SL on the port has more than one",
+                     *               "formula_said": {
+                     *                 "id": "reason.formula.mode-few"
+                     *               },
                      *               "range": "false, true",
+                     *               "range_said": {
+                     *                 "id": "reason.range.boolean"
+                     *               },
                      *               "rule": "port-control",
                      *               "value": "false"
                      *             }
@@ -10307,8 +10350,14 @@ export interface operations {
                      *           "reasons": [
                      *             {
                      *               "field": "per_sl",
-                     *               "formula": "per queue pair: no SL has more than one here",
+                     *               "formula": "one CCTI per queue pair: no SL on the port has more than one",
+                     *               "formula_said": {
+                     *                 "id": "reason.formula.mode-few"
+                     *               },
                      *               "range": "false, true",
+                     *               "range_said": {
+                     *                 "id": "reason.range.boolean"
+                     *               },
                      *               "rule": "port-control",
                      *               "value": "false"
                      *             }

@@ -23,11 +23,19 @@ export function Quoted({ text }: { text: string }) {
 const isVerbatim = (said: unknown) =>
   typeof said === "object" && said !== null && "id" in said && said.id === "verbatim";
 
-/** A sentence of the service in the reader's language. What was recorded in English only is a quotation. */
+/**
+ * A sentence of the service in the reader's language. What was recorded in English only is a quotation, with an attribute by which
+ * e2e/harness/untranslated.ts finds it.
+ */
 export function Said({ said, english }: { said: unknown; english: string | undefined }) {
   const say = useSay();
   const language = useLanguage();
   const text = isVerbatim(said) ? "" : say(said, "");
   if (text) return <Quoted text={text} />;
-  return !english || language === "en" ? english : <q lang="en">{english}</q>;
+  if (!english || language === "en") return english;
+  return (
+    <q lang="en" data-english="">
+      {english}
+    </q>
+  );
 }

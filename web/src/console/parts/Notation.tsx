@@ -12,10 +12,19 @@ export function Notation({ text }: { text: string }) {
   return /\p{L}/u.test(text) ? <code>{text}</code> : text;
 }
 
-/** The unit of a setting, in words where it has some. */
-export function useUnitWord(): (unit: string) => string {
+/** A text of a reason: its sentence in the reader's language, or its notation where it has no words. */
+export function Noted({ said, text }: { said: unknown; text: string }) {
+  return said ? <Said said={said} english={text} /> : <Notation text={text} />;
+}
+
+/** The unit of a setting, in words where it has some: those of its sentence, if the service sends one. */
+export function useUnitWord(): (unit: string, said?: unknown) => string {
   const { t } = useTranslation("parts");
-  return useCallback((unit) => t(`unit.${unit.replaceAll(" ", "-")}`, { defaultValue: unit }), [t]);
+  const say = useSay();
+  return useCallback(
+    (unit, said) => say(said, t(`unit.${unit.replaceAll(" ", "-")}`, { defaultValue: unit })),
+    [t, say],
+  );
 }
 
 /** The rule by which a setting has its value: its code, and what it means. */

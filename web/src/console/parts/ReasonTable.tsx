@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../api/client";
 import { StateBadge } from "../../ui/StateBadge";
 import { TenantName } from "./links";
-import { Notation, Rule, useUnitWord } from "./Notation";
+import { Noted, Rule, useUnitWord } from "./Notation";
 import { ScrollTable } from "./ScrollTable";
 
 /** Settings of a plan with their reasons: value, rule, formula, legal range, and what limited the value. */
@@ -21,24 +21,26 @@ export function ReasonTable({ reasons }: { reasons: Schemas["Reason"][] }) {
       {reasons.map((r) => (
         <Table.Tr key={`${r.field} ${r.tenant ?? ""} ${r.rule}`}>
           <Table.Th scope="row" fw={500} miw={132} className="fl-name">
-            <code>{r.field}</code>
+            <code>
+              <Noted said={r.field_said} text={r.field} />
+            </code>
           </Table.Th>
           <Table.Td className="fl-numeric">
-            <Notation text={r.value} />
-            {r.unit ? ` (${unit(r.unit)})` : null}
+            <Noted said={r.value_said} text={r.value} />
+            {r.unit ? ` (${unit(r.unit, r.unit_said)})` : null}
           </Table.Td>
           <Table.Td>{r.tenant ? <TenantName name={r.tenant} /> : t("whole-device")}</Table.Td>
           <Table.Td>
             <Rule rule={r.rule} />
           </Table.Td>
           <Table.Td style={{ minWidth: "18rem" }}>
-            <Notation text={r.formula} />
+            <Noted said={r.formula_said} text={r.formula} />
           </Table.Td>
-          <Table.Td>{r.range ? <Notation text={r.range} /> : t("any-value")}</Table.Td>
+          <Table.Td>{r.range ? <Noted said={r.range_said} text={r.range} /> : t("any-value")}</Table.Td>
           <Table.Td>
             {r.clamped ? (
               <StateBadge tone="warn">
-                <Notation text={r.clamped} />
+                <Noted said={r.clamped_said} text={r.clamped} />
               </StateBadge>
             ) : (
               t("no-limit")

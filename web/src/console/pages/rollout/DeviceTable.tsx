@@ -152,7 +152,7 @@ function Receipts({ device: d }: { device: RolloutDevice }) {
                 </Table.Th>
                 <Table.Td>{t(`outcome.${r.outcome}`, r.outcome)}</Table.Td>
                 <Table.Td className="fl-name">
-                  <Said said={undefined} english={r.detail} />
+                  <Said said={r.said} english={r.detail} />
                 </Table.Td>
               </Table.Tr>
             ))}

@@ -4,11 +4,12 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { useSay } from "../../../i18n/say";
 import { Empty, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { useInForce } from "../../parts/inForce";
 import { PlanName, RevisionName } from "../../parts/links";
-import { Notation, Rule, useUnitWord } from "../../parts/Notation";
+import { Noted, Rule, useUnitWord } from "../../parts/Notation";
 
 type Row = Schemas["Reason"] & { key: string; device: string };
 
@@ -79,24 +80,30 @@ function useReasons(fabric: string, tenant: string, plan: string) {
   });
 }
 
-const noted = (text: string | undefined) => (text ? <Notation text={text} /> : undefined);
+const noted = (text: string | undefined, said: unknown) => (text ? <Noted said={said} text={text} /> : undefined);
 
 function useReasonColumns(): Column<Row>[] {
   const { t } = useTranslation(["tenant", "common"]);
   const unit = useUnitWord();
+  const say = useSay();
   return useMemo<Column<Row>[]>(
     () => [
       { id: "device", header: t("common:device"), value: (r) => r.device },
-      { id: "field", header: t("setting"), value: (r) => r.field, cell: (r) => <code>{r.field}</code> },
+      {
+        id: "field",
+        header: t("setting"),
+        value: (r) => say(r.field_said, r.field),
+        cell: (r) => <code>{say(r.field_said, r.field)}</code>,
+      },
       {
         id: "value",
         header: t("value"),
-        value: (r) => (r.unit ? `${r.value} × ${unit(r.unit)}` : r.value),
+        value: (r) => say(r.value_said, r.value) + (r.unit ? ` × ${unit(r.unit, r.unit_said)}` : ""),
         missing: "",
         cell: (r) => (
           <>
-            <Notation text={r.value} />
-            {r.unit ? ` × ${unit(r.unit)}` : null}
+            <Noted said={r.value_said} text={r.value} />
+            {r.unit ? ` × ${unit(r.unit, r.unit_said)}` : null}
           </>
         ),
       },
@@ -104,20 +111,26 @@ function useReasonColumns(): Column<Row>[] {
         id: "range",
         minor: true,
         header: t("allowed"),
-        value: (r) => r.range,
+        value: (r) => r.range && say(r.range_said, r.range),
         missing: "",
-        cell: (r) => noted(r.range),
+        cell: (r) => noted(r.range, r.range_said),
       },
-      { id: "formula", header: t("formula"), value: (r) => r.formula, width: 24, cell: (r) => noted(r.formula) },
+      {
+        id: "formula",
+        header: t("formula"),
+        value: (r) => say(r.formula_said, r.formula),
+        width: 24,
+        cell: (r) => noted(r.formula, r.formula_said),
+      },
       {
         id: "clamped",
         header: t("clamped"),
-        value: (r) => r.clamped,
+        value: (r) => r.clamped && say(r.clamped_said, r.clamped),
         missing: t("common:no"),
-        cell: (r) => noted(r.clamped),
+        cell: (r) => noted(r.clamped, r.clamped_said),
       },
       { id: "rule", header: t("rule"), value: (r) => r.rule, hidden: true, cell: (r) => <Rule rule={r.rule} /> },
     ],
-    [t, unit],
+    [t, unit, say],
   );
 }
