@@ -107,7 +107,7 @@ func (s *Server) ExplainPlan(ctx context.Context, r server.ExplainPlanRequestObj
 		return nil, err
 	}
 	items := mapped(list, func(e policy.Explanation) gen.Explanation {
-		return gen.Explanation{Kind: e.Kind, Name: e.Name, Devices: append([]string{}, e.Devices...), Note: optional(e.Note), Reasons: mapped(e.Reasons, reasonOut)}
+		return gen.Explanation{Kind: e.Kind, Name: e.Name, Devices: append([]string{}, e.Devices...), Note: optional(e.Note), Reasons: mapped(e.Reasons, explainedOut)}
 	})
 	return server.ExplainPlan200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
 }

@@ -129,12 +129,16 @@ func findingOut(f policy.Finding) gen.Finding {
 	}
 }
 
+// reasonOut leaves the sentences out, since a whole plan has very many reasons.
 func reasonOut(r policy.Reason) gen.Reason {
-	said := r.Said()
-	return gen.Reason{
-		Field: r.Field, Value: r.Value, Unit: optional(r.Unit), Range: optional(r.Range), Tenant: optional(r.Tenant), Rule: r.Rule, Formula: r.Formula, Clamped: optional(r.Clamped),
-		FieldSaid: said.Field, ValueSaid: said.Value, UnitSaid: said.Unit, RangeSaid: said.Range, FormulaSaid: said.Formula, ClampedSaid: said.Clamped,
-	}
+	return gen.Reason{Field: r.Field, Value: r.Value, Unit: optional(r.Unit), Range: optional(r.Range), Tenant: optional(r.Tenant), Rule: r.Rule, Formula: r.Formula, Clamped: optional(r.Clamped)}
+}
+
+// explainedOut is reasonOut with sentences.
+func explainedOut(r policy.Reason) gen.Reason {
+	out, said := reasonOut(r), r.Said()
+	out.FieldSaid, out.ValueSaid, out.UnitSaid, out.RangeSaid, out.FormulaSaid, out.ClampedSaid = said.Field, said.Value, said.Unit, said.Range, said.Formula, said.Clamped
+	return out
 }
 
 func caOut(s ibcc.CASettings) gen.CASettings {

@@ -3466,7 +3466,7 @@ type QueueSettings struct {
 // Rate Rate in bits per second, counted over the link-layer bytes of data packets.
 type Rate = int64
 
-// Reason A setting with its reason. The fields `_said` are the adjacent texts as sentences; a text without words, such as a number, has none, and neither has a text of a plan that another version of Fairlane compiled.
+// Reason A setting with its reason. In explanations the fields `_said` are the adjacent texts as sentences; a text without words, such as a number, has none, and neither has a text of a plan that another version of Fairlane compiled. Whole plans have no such fields.
 type Reason struct {
 	// Clamped How a limit changed the value, in English; absent if none did.
 	Clamped *string `json:"clamped,omitempty"`

@@ -3418,7 +3418,7 @@ export interface components {
             packet_size_bytes: number;
             marking_rate: number;
         };
-        /** @description A setting with its reason. The fields `_said` are the adjacent texts as sentences; a text without words, such as a number, has none, and neither has a text of a plan that another version of Fairlane compiled. */
+        /** @description A setting with its reason. In explanations the fields `_said` are the adjacent texts as sentences; a text without words, such as a number, has none, and neither has a text of a plan that another version of Fairlane compiled. Whole plans have no such fields. */
         Reason: {
             field: string;
             value: string;
@@ -6879,13 +6879,7 @@ export interface operations {
                      *             {
                      *               "field": "per_sl",
                      *               "formula": "requested: one CCTI per SL",
-                     *               "formula_said": {
-                     *                 "id": "reason.formula.mode-asked-sl"
-                     *               },
                      *               "range": "false, true",
-                     *               "range_said": {
-                     *                 "id": "reason.range.boolean"
-                     *               },
                      *               "rule": "port-control",
                      *               "value": "true"
                      *             }
@@ -6972,9 +6966,6 @@ export interface operations {
                      *             {
                      *               "field": "threshold",
                      *               "formula": "a port that limits no flow of the plan marks as late as possible: a link near its capacity queues bursts, and marks there would slow only traffic that passes through",
-                     *               "formula_said": {
-                     *                 "id": "reason.formula.marking-late"
-                     *               },
                      *               "range": "0..15",
                      *               "rule": "marking-late",
                      *               "value": "1"
@@ -7048,13 +7039,7 @@ export interface operations {
                      *             {
                      *               "field": "per_sl",
                      *               "formula": "requested: one CCTI per SL",
-                     *               "formula_said": {
-                     *                 "id": "reason.formula.mode-asked-sl"
-                     *               },
                      *               "range": "false, true",
-                     *               "range_said": {
-                     *                 "id": "reason.range.boolean"
-                     *               },
                      *               "rule": "port-control",
                      *               "value": "true"
                      *             }
@@ -7141,9 +7126,6 @@ export interface operations {
                      *             {
                      *               "field": "threshold",
                      *               "formula": "a port that limits no flow of the plan marks as late as possible: a link near its capacity queues bursts, and marks there would slow only traffic that passes through",
-                     *               "formula_said": {
-                     *                 "id": "reason.formula.marking-late"
-                     *               },
                      *               "range": "0..15",
                      *               "rule": "marking-late",
                      *               "value": "1"
@@ -7240,13 +7222,7 @@ export interface operations {
                      *             {
                      *               "field": "per_sl",
                      *               "formula": "requested: one CCTI per SL",
-                     *               "formula_said": {
-                     *                 "id": "reason.formula.mode-asked-sl"
-                     *               },
                      *               "range": "false, true",
-                     *               "range_said": {
-                     *                 "id": "reason.range.boolean"
-                     *               },
                      *               "rule": "port-control",
                      *               "value": "true"
                      *             }
@@ -7333,9 +7309,6 @@ export interface operations {
                      *             {
                      *               "field": "threshold",
                      *               "formula": "a port that limits no flow of the plan marks as late as possible: a link near its capacity queues bursts, and marks there would slow only traffic that passes through",
-                     *               "formula_said": {
-                     *                 "id": "reason.formula.marking-late"
-                     *               },
                      *               "range": "0..15",
                      *               "rule": "marking-late",
                      *               "value": "1"
