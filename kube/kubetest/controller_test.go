@@ -228,9 +228,9 @@ func leader(ctx context.Context, node string) string {
 	}
 	// Both replicas run in one process of one host, so their identities differ only at random: the first one is first, and the
 	// second takes the lease over when the first has released it.
-	want := int32(0)
+	want := int32(1) // the lease of the manifests has no holder
 	if node == "control-2" {
-		want = 1
+		want = 2
 	}
 	if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" || l.Spec.LeaseTransitions == nil || *l.Spec.LeaseTransitions < want {
 		return fmt.Sprintf("lease: %+v", l.Spec)
