@@ -95,6 +95,12 @@ grpcurl: ## build grpcurl and drive the simulated WRCC switches with it
 kube: ## test the Kubernetes parts on a real API server and a real node, which the first run builds from source
 	./test/kube.sh
 
+.PHONY: images
+images: ## write the container images as OCI archives into dist/images; REGISTRY=, PLATFORMS=linux/amd64,linux/arm64, CA=FILE, AGENT_BASE=FILE
+	./web/build.sh --optional --install
+	cd tools/images && $(GO) run . -out '$(CURDIR)/dist/images' -version "$$(sed -n 's/^appVersion: //p' ../../deploy/helm/fairlane/Chart.yaml)" \
+	  -registry '$(REGISTRY)' -platforms '$(or $(PLATFORMS),linux/$(shell $(GO) env GOARCH))' $(if $(CA),-ca '$(abspath $(CA))') $(if $(AGENT_BASE),-agent-base '$(abspath $(AGENT_BASE))')
+
 .PHONY: gnmic
 gnmic: build ## build gnmic and drive simulated SONiC switches and NIC hosts with it
 	cd tools/gnmic && $(GO) build -o ../../bin/gnmic github.com/openconfig/gnmic

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kube.sh [--build PROGRAM…]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node. It
-# builds the API server, the kubelet and Multus from source once, into the user's cache folder, and takes etcd, containerd and runc
-# from Debian. With --build it only builds the programs, of kube-apiserver and kubelet, and prints their folder as the last line.
+# builds the API server, the kubelet, Multus and both versions of Helm from source once, into the user's cache folder, and takes
+# etcd, containerd and runc from Debian. With --build it only builds the programs, of kube-apiserver and kubelet, and prints their folder as the last line.
 # KILLS (default 3) is the number of kills of the agent and of the kubelet.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,6 +31,22 @@ if [ "${1:-}" = --build ]; then
   exit 0
 fi
 
+# helm TOOL MODULE NAME: builds a pinned Helm, once.
+helm() {
+  local version
+  version=$(cd "tools/$1" && go list -m -f '{{.Version}}' "$2")
+  if [ ! -x "$helms/$3-$version" ]; then
+    echo "building Helm $version (about 2 minutes of processor time)"
+    mkdir -p "$helms"
+    (cd "tools/$1" && nice go build -trimpath -ldflags "-s -w" -o "$helms/$3.part" "$2/cmd/helm")
+    mv "$helms/$3.part" "$helms/$3-$version"
+  fi
+  ln -sf "$3-$version" "$helms/$3"
+}
+helms=$(dirname "$folder")/helm-$(go env GOVERSION)
+helm helm helm.sh/helm/v3 helm3
+helm helm4 helm.sh/helm/v4 helm4
+
 build kube-apiserver
 if ! command -v etcd >/dev/null; then
   echo "installing etcd-server"
@@ -43,16 +59,16 @@ fi
 echo "generated files"
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -r kube/v1alpha1/zz_generated.deepcopy.go deploy/kubernetes/crds "$copy/"
-./tools/kube/generate.sh
-if ! diff -r "$copy/crds" deploy/kubernetes/crds || ! diff "$copy/zz_generated.deepcopy.go" kube/v1alpha1/zz_generated.deepcopy.go; then
+cp -r kube/v1alpha1/zz_generated.deepcopy.go deploy/kubernetes "$copy/"
+HELM=$helms/helm3 ./tools/kube/generate.sh
+if ! diff -r "$copy/kubernetes" deploy/kubernetes || ! diff "$copy/zz_generated.deepcopy.go" kube/v1alpha1/zz_generated.deepcopy.go; then
   echo "kube.sh: the generated files were out of date and are now current: commit them" >&2
   exit 1
 fi
 
 echo "tests"
 began=$SECONDS
-FAIRLANE_KUBE_BINARIES=$folder go test -count=1 -timeout 10m ./kube/...
+FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_HELM=$helms go test -count=1 -timeout 10m ./kube/... ./test/chart
 echo "tests took $((SECONDS - began)) s"
 
 if [ "$(id -u)" -ne 0 ]; then

@@ -44,6 +44,7 @@ type app struct {
 	text           *i18n.Catalogue
 	getenv         func(string) string
 	path           string // of the configuration
+	node           string // replaces pods.node, if given
 	began          bool   // the command's own code started: earlier failures are wrong usage
 }
 
@@ -103,8 +104,9 @@ func (a *app) root(args []string) *cobra.Command {
 		return err
 	}
 	root.PersistentFlags().StringVar(&a.path, "config", "", a.t("agent.flag.config"))
+	root.Flags().StringVar(&a.node, "node", "", a.t("agent.flag.node"))
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
-	root.AddCommand(a.checkCommand(), a.getCommand(), a.restoreCommand(), a.podsCommand(), a.versionCommand())
+	root.AddCommand(a.checkCommand(), a.getCommand(), a.restoreCommand(), a.podsCommand(), a.pluginCommand(), a.versionCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &UsageError{cobraerror.Flag(cmd, err)} })
 	all := append(root.Commands(), root)
@@ -145,6 +147,9 @@ func (a *app) config() (Config, error) {
 	c, err := Load(a.path)
 	if err != nil {
 		return c, &UsageError{err}
+	}
+	if a.node != "" {
+		c.Pods.Node = a.node
 	}
 	return c, nil
 }

@@ -316,7 +316,7 @@ func TestWrongUsage(t *testing.T) {
 			}
 			if !slices.Contains(c.args, "fr") { // which asks for another language
 				_, _, stderr = run(t, append(c.args, "--lang", "zh")...)
-				zhtest.Text(t, name, stderr, strings.Fields(configKeys+" fairlane-agent check get pods restore version PATH flags open no such file or directory --config")...)
+				zhtest.Text(t, name, stderr, strings.Fields(configKeys+" fairlane-agent check get plugin pods restore version PATH flags open no such file or directory --config")...)
 			}
 		})
 	}

@@ -65,6 +65,9 @@ type Key struct {
 	get func(*Config) string
 }
 
+// secure reports whether the agent serves gNMI with TLS. An agent without addresses serves only the CNI plugin.
+func (c *Config) secure() bool { return !c.Insecure && len(c.Listen) > 0 }
+
 // Keys returns the table of all keys, in the order in which they are listed.
 func Keys() []Key {
 	return slices.Concat(connectionKeys(), hostKeys(), podKeys(), clusterKeys(), paceKeys())
@@ -73,7 +76,7 @@ func Keys() []Key {
 // connectionKeys configure who may connect, and how.
 func connectionKeys() []Key {
 	return []Key{
-		listKey("listen", "Addresses on which the agent serves gNMI, HOST:PORT", func(c *Config) *[]string { return &c.Listen }),
+		listKey("listen", "Addresses on which the agent serves gNMI, HOST:PORT; with pods.socket there may be none", func(c *Config) *[]string { return &c.Listen }),
 		flagKey("insecure", "Serve without TLS, on loopback addresses only; every process on the host can then change all settings", func(c *Config) *bool { return &c.Insecure }),
 		textKey("tls.certificate", "PEM file of the agent's certificate, read again when it changes", func(c *Config) *string { return &c.Certificate }),
 		textKey("tls.key", "PEM file of the certificate's key", func(c *Config) *string { return &c.Key }),
@@ -338,7 +341,7 @@ func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
 // CheckServing checks the settings needed for serving: security and the path of the journal.
 func (c *Config) CheckServing() error {
 	var errs []error
-	if len(c.Listen) == 0 {
+	if len(c.Listen) == 0 && c.Pods.Socket == "" {
 		errs = append(errs, fault(phrase.Of("agentconfig.no-address")))
 	}
 	for _, l := range c.Listen {
@@ -356,11 +359,11 @@ func (c *Config) CheckServing() error {
 		switch {
 		case c.Insecure && files[name] != "":
 			errs = append(errs, fault(phrase.Of("agentconfig.tls-insecure", "key", name, "found", strconv.Quote(files[name]))))
-		case !c.Insecure && files[name] == "":
+		case c.secure() && files[name] == "":
 			errs = append(errs, fault(phrase.Of("agentconfig.no-file", "key", name)))
 		}
 	}
-	if !c.Insecure && len(c.Allowed) == 0 {
+	if c.secure() && len(c.Allowed) == 0 {
 		errs = append(errs, fault(phrase.Of("agentconfig.no-allowed")))
 	}
 	if !filepath.IsAbs(c.Journal) {

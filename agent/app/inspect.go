@@ -143,7 +143,7 @@ func files(c *Config) []error {
 	} else if err := alone(filepath.Dir(c.Journal)); err != nil {
 		out = append(out, phrase.Because(err, phrase.Of("agentjournal.reason", "reason", err)))
 	}
-	complete := !c.Insecure
+	complete := c.secure()
 	for _, f := range []struct{ name, path string }{{"tls.certificate", c.Certificate}, {"tls.key", c.Key}, {"tls.client_ca", c.ClientCA}} {
 		if f.path == "" {
 			complete = false

@@ -53,7 +53,7 @@ func (r *reloader) reload() {
 	if err == nil {
 		err = next.CheckServing()
 	}
-	if err == nil && !next.Insecure {
+	if err == nil && next.secure() {
 		_, err = servertls.Open(next.tlsFiles(), slog.New(slog.DiscardHandler))
 	}
 	if err != nil {

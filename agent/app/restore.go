@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strconv"
 	"time"
 
@@ -26,13 +28,24 @@ type restored struct {
 }
 
 func (a *app) restoreCommand() *cobra.Command {
-	var asJSON, dry bool
+	var asJSON, dry, purge, hold bool
 	cmd := &cobra.Command{
 		Use: "restore", Short: a.t("agent.restore.short"), Long: a.t("agent.restore.long"), Args: cobra.NoArgs,
 		Example: "  fairlane-agent restore --dry-run\n  systemctl stop fairlane-agent && fairlane-agent restore",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.restore(cmd.Context(), dry, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := a.restore(cmd.Context(), dry, asJSON)
+			if err == nil && purge && !dry {
+				err = a.purge()
+			}
+			if err == nil && hold {
+				<-cmd.Context().Done()
+			}
+			return err
+		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, a.t("agent.flag.dry-run"))
+	cmd.Flags().BoolVar(&purge, "purge", false, a.t("agent.flag.purge"))
+	cmd.Flags().BoolVar(&hold, "hold", false, a.t("agent.flag.hold"))
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("agent.flag.json"))
 	return cmd
 }
@@ -62,6 +75,21 @@ func (a *app) restore(ctx context.Context, dry, asJSON bool) (err error) {
 		return err
 	}
 	return failed
+}
+
+// purge removes the journal and the state of pods, after everything was restored.
+func (a *app) purge() error {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	errs := []error{os.RemoveAll(c.Pods.State)}
+	for _, part := range []string{"", ".a", ".b", ".note", ".lock"} {
+		if err := os.Remove(c.Journal + part); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // restorePods restores the devices of pods, and returns the values that they have again; with dry it changes nothing.

@@ -93,15 +93,16 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 		},
 	}
 	var secure []grpc.ServerOption
-	if c.Insecure {
-		log.Warn("insecure: every process of this host may set everything")
-	} else {
+	switch {
+	case c.secure():
 		o.Authorize = again.authorize
 		source, err := servertls.Open(c.tlsFiles(), log)
 		if err != nil {
 			return &UsageError{errors.Join(err, closeAll(listeners), p.close())}
 		}
 		secure = append(secure, grpc.Creds(gnmitree.Credentials(source.Config(), log)))
+	case c.Insecure:
+		log.Warn("insecure: every process of this host may set everything")
 	}
 	server, err := gnmitree.NewServer(o)
 	if err != nil {
@@ -133,6 +134,9 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 			defer stop()
 			ended[i+2] = server.Serve(ctx, l, secure...)
 		})
+	}
+	if p != nil {
+		log.Info("listening", "addr", c.Pods.Socket, "version", buildinfo.Version())
 	}
 	notifySystemd(ctx, notify, "READY=1", log)
 	<-ctx.Done()

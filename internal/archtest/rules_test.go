@@ -202,7 +202,7 @@ var rules = []rule{
 	{"command/remote", []string{"internal/cobraerror", "internal/certpool", "command/manifest", "command/cmdline", "internal/usage", "internal/hostset", "internal/suggest", "api/client", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands use the API client only"},
 
 	{"internal/sdnotify", nil, "reports states to systemd, for any program"},
-	{"agent/app", []string{"internal/cobraerror", "internal/buildinfo", "internal/loopback", "internal/phrase", "agent", "agent/cluster", "agent/host", "agent/pods", "agent/pods/bindfile", "agent/pods/podserve", "agent/pods/podsock", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and imports no manager"},
+	{"agent/app", []string{"internal/cobraerror", "internal/buildinfo", "internal/loopback", "internal/phrase", "agent", "agent/cluster", "agent/host", "agent/pods", "agent/pods/bindfile", "agent/pods/podserve", "agent/pods/podsock", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/outfile", "internal/yamltree"}, "wiring of the host agent, which runs on every host and imports no manager"},
 	{"agent/cluster", []string{"agent/pods", "agent/pods/podsock", "kube/v1alpha1"}, "watches a cluster for the table of pods; holds no credential of the manager"},
 	{"cmd/fairlane-agent", []string{"agent/app"}, "main is a shell"},
 	{"kube/v1alpha1", nil, "types of the cluster's objects, shared by the controller, the webhook and the node agent; they need no client"},
@@ -226,6 +226,8 @@ var rules = []rule{
 	{"test/tour", []string{"*"}, "tests that run the commands of the README and the guides"},
 	{"test/kill", []string{"*"}, "tests that kill real managers"},
 	{"test/attack", []string{"*"}, "an attack on real managers"},
+	{"test/chart", []string{"*"}, "tests that check the Helm chart against the code"},
+	{"test/images", nil, "tests of the recipe of container images, which is a module of its own"},
 	{"test/docs", []string{"*"}, "tests that check docs against the code"},
 	{"test/simfabric", []string{"*"}, "a simulated fabric for browser tests"},
 	{"test/fillaudit", []string{"*"}, "long audit logs for browser tests"},
@@ -262,8 +264,8 @@ var only = map[string]struct {
 	"go.opentelemetry.io/otel/sdk/metric":                {[]string{"service/obs"}, "metrics are pushed by one package"},
 	"go.opentelemetry.io/proto/":                         {[]string{"internal/testkit/otlptest"}, "only tests read what is pushed"},
 	"github.com/spf13/cobra":                             {[]string{"internal/cobraerror", "command/cmdline", "command/lab", "command/local", "command/demo", "command/remote", "service/app", "agent/app", "cni/app", "kube/app"}, "the command line is an edge"},
-	"k8s.io/":                                            {[]string{"agent/app", "agent/cluster", "kube/v1alpha1", "kube/controller", "kube/admission", "kube/app", "kube/kubetest", "test/kubenode"}, "only the parts for Kubernetes know Kubernetes"},
-	"sigs.k8s.io/":                                       {[]string{"kube/controller", "kube/admission", "kube/app", "kube/kubetest", "test/kubenode"}, "only the controller and its tests use controller-runtime"},
+	"k8s.io/":                                            {[]string{"agent/app", "agent/cluster", "kube/v1alpha1", "kube/controller", "kube/admission", "kube/app", "kube/kubetest", "test/chart", "test/kubenode"}, "only the parts for Kubernetes know Kubernetes"},
+	"sigs.k8s.io/":                                       {[]string{"kube/controller", "kube/admission", "kube/app", "kube/kubetest", "test/chart", "test/kubenode"}, "only the controller and its tests use controller-runtime"},
 	"github.com/p4lang/":                                 {[]string{"wrcc/p4info", "wrcc/p4rt", "sim/p4dev"}, "only one driver and its simulated switches speak P4Runtime"},
 	"github.com/getkin/kin-openapi":                      {[]string{"api", "api/reference"}, "the contract is enforced at the edge"},
 }

@@ -47,8 +47,13 @@ type Cluster struct {
 // Enabled reports whether the binaries are there; tests skip without them.
 func Enabled() bool { return os.Getenv(Folder) != "" }
 
-// Start starts a cluster. Its caller stops it.
-func Start() (*Cluster, error) {
+// Start starts a cluster with the CRDs. Its caller stops it.
+func Start() (*Cluster, error) { return start(filepath.Join(Manifests(), "crds")) }
+
+// StartEmpty starts a cluster without any object of Fairlane. Its caller stops it.
+func StartEmpty() (*Cluster, error) { return start() }
+
+func start(crds ...string) (*Cluster, error) {
 	bin, err := binaries(os.Getenv(Folder))
 	if err != nil {
 		return nil, err
@@ -60,7 +65,7 @@ func Start() (*Cluster, error) {
 	c := &Cluster{Scheme: scheme, bin: bin, env: &envtest.Environment{
 		Scheme:                   scheme,
 		BinaryAssetsDirectory:    bin,
-		CRDDirectoryPaths:        []string{filepath.Join(Manifests(), "crds")},
+		CRDDirectoryPaths:        crds,
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 3 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,

@@ -41,7 +41,7 @@ func read(t *testing.T, path string) []byte {
 	return text
 }
 
-func schema(t *testing.T) object {
+func readSchema(t *testing.T) object {
 	t.Helper()
 	var s object
 	if err := json.Unmarshal(read(t, schemaFile), &s); err != nil {
@@ -163,7 +163,7 @@ func put(tree object, name string, leaf object) {
 
 // TestTheSchemaHasTheKeysOfThePrograms compares the schema's definitions with the tables of keys; -update writes them.
 func TestTheSchemaHasTheKeysOfThePrograms(t *testing.T) {
-	s := schema(t)
+	s := readSchema(t)
 	tree, files := managerConfig()
 	definitions := s["definitions"].(object)
 	definitions["managerConfig"], definitions["agentConfig"], definitions["secretConfig"] = tree, agentConfig(t), object{"enum": files}
@@ -215,7 +215,7 @@ func TestTheSchemaRefusesUnknownKeysEverywhere(t *testing.T) {
 			}
 		}
 	}
-	walk("", schema(t))
+	walk("", readSchema(t))
 	if objects < 40 {
 		t.Errorf("only %d objects were found", objects)
 	}
@@ -231,7 +231,7 @@ func leaves(t *testing.T) []leaf {
 	if err := yaml.Unmarshal(read(t, chartDir+"/values.yaml"), &values); err != nil {
 		t.Fatal(err)
 	}
-	s := schema(t)
+	s := readSchema(t)
 	definitions := s["definitions"].(object)
 	var out []leaf
 	var walk func(path string, s object, v *yaml.Node)
