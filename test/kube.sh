@@ -104,10 +104,10 @@ build kubelet
 programs "$folder/node"
 echo "tests on a node"
 began=$SECONDS
-# The folders of a kubelet and of containerd are empty in a mount namespace of the tests' own.
-FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$folder/node FAIRLANE_NODE_PRIVATE=1 FAIRLANE_KILLS=${KILLS:-3} \
+# The folders of a kubelet, of containerd and of the agent are empty in a mount namespace of the tests' own.
+FAIRLANE_HELM=$helms FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$folder/node FAIRLANE_NODE_PRIVATE=1 FAIRLANE_KILLS=${KILLS:-3} \
   unshare --mount --propagation private bash -euc '
-    for folder in /var/lib/kubelet /var/lib/cni /run/netns /run/containerd; do
+    for folder in /var/lib/kubelet /var/lib/cni /var/lib/fairlane-agent /run/netns /run/containerd /run/fairlane-agent; do
       mkdir -p "$folder"
       mount -t tmpfs none "$folder"
     done

@@ -121,8 +121,8 @@ func TestTheAgentServesPodsAndListsThem(t *testing.T) {
 	if code, stdout, stderr := run(t, "restore", "--json", "--config", config); code != 0 || !strings.Contains(stdout, `"original": 0`) || m.tos() != "0" {
 		t.Error(code, stdout, stderr)
 	}
-	if code, stdout, _ := run(t, "restore", "--config", config); code != 0 || !strings.Contains(stdout, "nothing was ever set") {
-		t.Error(code, stdout)
+	if code, stdout, stderr := run(t, "restore", "--config", config); code != 0 || !strings.Contains(stdout, "nothing was ever set") {
+		t.Error(code, stdout, stderr)
 	}
 	if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket is left behind: %v", err)

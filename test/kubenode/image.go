@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -59,10 +61,29 @@ func (n *Node) image(t testing.TB) error {
 	if err := os.WriteFile(n.path("image.tar"), image, 0o600); err != nil {
 		return err
 	}
-	if out, err := n.ctr("images", "import", n.path("image.tar")).CombinedOutput(); err != nil {
-		return fmt.Errorf("import of the image: %w: %s", err, out)
+	return n.Import(n.path("image.tar"))
+}
+
+// Import imports an archive with an image. No registry is asked.
+func (n *Node) Import(archive string) error {
+	if out, err := n.ctr("images", "import", archive).CombinedOutput(); err != nil {
+		return fmt.Errorf("import of %s: %w: %s", archive, err, out)
 	}
 	return nil
+}
+
+// Output returns the ends of the logs of a pod's containers, as the kubelet keeps them.
+func (n *Node) Output(pod string) string {
+	files, err := filepath.Glob("/var/log/pods/*_" + pod + "_*/*/*.log")
+	if err != nil {
+		return err.Error()
+	}
+	var out strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		fmt.Fprintf(&out, "%s: %v\n%s\n", f, err, text[max(0, len(text)-4000):])
+	}
+	return out.String()
 }
 
 type file struct {

@@ -1,0 +1,212 @@
+package kubenode_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlane/agent/pods/podsock"
+	"fairlane/kube/kubetest"
+	"fairlane/test/kubenode"
+)
+
+// images builds the images by the recipe, for the registry of the values below, and imports them.
+func images(t *testing.T, n *kubenode.Node) {
+	t.Helper()
+	dir := t.TempDir()
+	recipe := exec.CommandContext(t.Context(), "go", "run", ".", "-out", dir, "-version", "0.1.0", "-registry", "registry.example/fairlane")
+	recipe.Dir, recipe.Env = "../../tools/images", append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false")
+	if out, err := recipe.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"fairlane", "fairlane-agent", "fairlane-kube"} {
+		if err := n.Import(filepath.Join(dir, name+".tar")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// chart renders the chart with some values, creates its ConfigMaps and accounts, and returns the pod of a workload, for the node.
+func chart(t *testing.T, n *kubenode.Node, workload string, set ...string) *corev1.Pod {
+	t.Helper()
+	args := []string{"template", "fairlane", "../../deploy/helm/fairlane", "--namespace", kubetest.System, "--kube-version", "1.34.1",
+		"--set", "image.registry=registry.example/fairlane,image.pullPolicy=Never,controller.cluster=lab1,controller.manager.url=https://127.0.0.1:1,controller.manager.caSecret.name="}
+	for _, s := range set {
+		args = append(args, "--set", s)
+	}
+	home := t.TempDir()
+	helm := exec.CommandContext(t.Context(), filepath.Join(os.Getenv("FAIRLANE_HELM"), "helm3"), args...)
+	helm.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	var log bytes.Buffer
+	helm.Stderr = &log
+	out, err := helm.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, log.String())
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: kubetest.System, GenerateName: workload + "-"}}
+	for d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096); ; {
+		u := &unstructured.Unstructured{}
+		if err := d.Decode(u); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		switch template, found, err := unstructured.NestedMap(u.Object, "spec", "template", "spec"); {
+		case err != nil:
+			t.Fatal(err)
+		case found && u.GetName() == workload:
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod.Spec); err != nil {
+				t.Fatal(err)
+			}
+		case u.GetKind() == "ConfigMap" || u.GetKind() == "ServiceAccount":
+			if err := client.IgnoreAlreadyExists(cluster.Admin.Create(t.Context(), u)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(pod.Spec.Containers) == 0 {
+		t.Fatalf("the chart has no %s", workload)
+	}
+	pod.Spec.NodeName, pod.Spec.NodeSelector, pod.Spec.PriorityClassName, pod.Spec.TopologySpreadConstraints = n.Name, nil, "", nil
+	pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	pod.Spec.TerminationGracePeriodSeconds = new(int64(5))
+	return pod
+}
+
+// inCluster gives a pod on the host's network the address of the API server: no Service leads there.
+func inCluster(t *testing.T, p *corev1.Pod) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(cluster.Config.Host, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: host}, corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: port})
+	authority := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: kubetest.System, Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(cluster.Config.CAData)}}
+	if err := client.IgnoreAlreadyExists(cluster.Admin.Create(t.Context(), authority)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ready creates a pod and waits until it is ready; the returned function removes it.
+func ready(t *testing.T, n *kubenode.Node, p *corev1.Pod) (remove func()) {
+	t.Helper()
+	if err := cluster.Admin.Create(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	key := client.ObjectKeyFromObject(p)
+	remove = func() {
+		if err := client.IgnoreNotFound(cluster.Admin.Delete(context.WithoutCancel(t.Context()), p)); err != nil {
+			t.Error(err)
+		}
+		for range 600 {
+			if err := cluster.Admin.Get(context.WithoutCancel(t.Context()), key, p); err != nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Errorf("pod %s stays", p.Name)
+	}
+	t.Cleanup(remove)
+	last := ""
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		var now corev1.Pod
+		if err := cluster.Admin.Get(t.Context(), key, &now); err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(now.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}) {
+			return remove
+		}
+		last = fmt.Sprintf("%+v %+v", now.Status.InitContainerStatuses, now.Status.ContainerStatuses)
+	}
+	t.Fatalf("pod %s is not ready: %s\n%s", p.Name, last, n.Output(p.Name))
+	return nil
+}
+
+// TestTheChartsPodsRunOnANode runs the pods of the chart on a node, from images of the recipe, with exactly the rights of the chart.
+// The machine has no RDMA device: what is tested is that each process starts, reaches what it must, and leaves nothing behind.
+func TestTheChartsPodsRunOnANode(t *testing.T) {
+	if os.Getenv("FAIRLANE_HELM") == "" {
+		t.Fatal("FAIRLANE_HELM is not set: run make kube")
+	}
+	n := kubenode.Start(t, cluster, "node-4")
+	images(t, n)
+
+	t.Run("manager", func(t *testing.T) {
+		p := chart(t, n, "fairlane", "manager.enabled=true,manager.tls.enabled=false,manager.persistence.enabled=false")
+		ready(t, n, p)
+	})
+	t.Run("controller", func(t *testing.T) {
+		token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: kubetest.System, Name: "fairlane-manager"}, StringData: map[string]string{"token": "fl_test"}}
+		if err := client.IgnoreAlreadyExists(cluster.Admin.Create(t.Context(), token)); err != nil {
+			t.Fatal(err)
+		}
+		p := chart(t, n, "fairlane-kube")
+		// The API server listens on the host's loopback, where the controller's own ports may be in use.
+		p.Spec.HostNetwork = true
+		c := &p.Spec.Containers[0]
+		c.Args = append(c.Args, "--webhook-port=19443", "--health=127.0.0.1:18081", "--metrics=0")
+		c.Ports = nil
+		for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
+			probe.HTTPGet.Host, probe.HTTPGet.Port.StrVal, probe.HTTPGet.Port.Type, probe.HTTPGet.Port.IntVal = "127.0.0.1", "", 0, 18081
+		}
+		inCluster(t, p)
+		ready(t, n, p)
+	})
+	t.Run("agent and plugin", func(t *testing.T) { checkAgentPods(t, n) })
+}
+
+// checkAgentPods installs the agent and the plugin on the node, and restores the node.
+func checkAgentPods(t *testing.T, n *kubenode.Node) {
+	const state = "/var/lib/fairlane-agent"
+	bin := filepath.Join(n.Dir, "cni-bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := chart(t, n, "fairlane-agent", "agent.cni.binDir="+bin)
+	inCluster(t, p)
+	remove := ready(t, n, p)
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "fairlane-cni"), "version").CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "fairlane-cni ") {
+		t.Errorf("the plugin: %v, %s", err, out)
+	}
+	kubetest.Eventually(t, time.Minute, func() string { // bindings come from the API server, with the account of the chart
+		s, err := podsock.NewClient(podsock.DefaultSocket).Status(t.Context())
+		if err != nil || !s.Loaded {
+			return fmt.Sprintf("status %+v, %v: %s", s, err, n.Output(p.Name))
+		}
+		return ""
+	})
+	if out := n.Output(p.Name); !strings.Contains(out, podsock.DefaultSocket) || strings.Contains(out, `"addr":"[::]`) {
+		t.Errorf("the agent's log is %s", out)
+	}
+	remove()
+	if entries, err := os.ReadDir(state); err != nil || len(entries) == 0 {
+		t.Errorf("the agent kept no state: %v, %v", entries, err)
+	}
+	p = chart(t, n, "fairlane-agent", "agent.cni.binDir="+bin+",agent.remove=true")
+	inCluster(t, p)
+	ready(t, n, p)
+	for _, dir := range []string{bin, state} {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			t.Errorf("%s has %v, %v", dir, entries, err)
+		}
+	}
+}
