@@ -109,7 +109,7 @@ FAIRLANE_HELM=$helms FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$fold
   unshare --mount --propagation private bash -euc '
     for folder in /var/lib/kubelet /var/lib/cni /var/lib/fairlane-agent /run/netns /run/containerd /run/fairlane-agent; do
       mkdir -p "$folder"
-      mount -t tmpfs none "$folder"
+      mount -t tmpfs -o mode=755 none "$folder"
     done
     mount --make-rshared /
     go test -count=1 -timeout 15m -v ./test/kubenode'

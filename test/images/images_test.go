@@ -190,7 +190,9 @@ func TestImagesOfSeveralPlatforms(t *testing.T) {
 			}
 		})
 	}
-	var values map[string]struct{ Image struct{ Repository, Digest string } }
+	var values map[string]struct {
+		Image struct{ Repository, Digest string }
+	}
 	text, err := os.ReadFile(filepath.Join(out, "values.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -90,14 +91,37 @@ func chart(t *testing.T, n *kubenode.Node, workload string, set ...string) *core
 	return pod
 }
 
-// inCluster gives a pod on the host's network the address of the API server: no Service leads there.
+// onHost moves a pod to the network of its host, and its probes to a port of loopback: on the node of these tests the host has no
+// route to pods, and the API server listens on loopback. The ports of the chart may be in use on this machine.
+func onHost(p *corev1.Pod, port int32) {
+	p.Spec.HostNetwork = true
+	c := &p.Spec.Containers[0]
+	c.Ports = nil
+	for _, probe := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+		switch {
+		case probe != nil && probe.HTTPGet != nil:
+			probe.HTTPGet.Host, probe.HTTPGet.Port = "127.0.0.1", intstr.FromInt32(port)
+		case probe != nil && probe.TCPSocket != nil:
+			probe.TCPSocket.Host, probe.TCPSocket.Port = "127.0.0.1", intstr.FromInt32(port)
+		}
+	}
+}
+
+// inCluster gives a pod on the host's network the address of the API server, since no Service leads there, and the token of its
+// account, which an API server with all of its admission plugins would add.
 func inCluster(t *testing.T, p *corev1.Pod) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(cluster.Config.Host, "https://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: host}, corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: port})
+	c := &p.Spec.Containers[0]
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "token", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true})
+	p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}},
+		{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
+	}}}})
+	c.Env = append(c.Env, corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: host}, corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: port})
 	authority := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: kubetest.System, Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(cluster.Config.CAData)}}
 	if err := client.IgnoreAlreadyExists(cluster.Admin.Create(t.Context(), authority)); err != nil {
 		t.Fatal(err)
@@ -152,6 +176,8 @@ func TestTheChartsPodsRunOnANode(t *testing.T) {
 
 	t.Run("manager", func(t *testing.T) {
 		p := chart(t, n, "fairlane", "manager.enabled=true,manager.tls.enabled=false,manager.persistence.enabled=false")
+		onHost(p, 18470)
+		p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: "FAIRLANE_LISTEN", Value: "127.0.0.1:18470"}, corev1.EnvVar{Name: "FAIRLANE_OPERATIONS_LISTEN", Value: "127.0.0.1:19470"})
 		ready(t, n, p)
 	})
 	t.Run("controller", func(t *testing.T) {
@@ -160,14 +186,9 @@ func TestTheChartsPodsRunOnANode(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := chart(t, n, "fairlane-kube")
-		// The API server listens on the host's loopback, where the controller's own ports may be in use.
-		p.Spec.HostNetwork = true
+		onHost(p, 18081)
 		c := &p.Spec.Containers[0]
 		c.Args = append(c.Args, "--webhook-port=19443", "--health=127.0.0.1:18081", "--metrics=0")
-		c.Ports = nil
-		for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
-			probe.HTTPGet.Host, probe.HTTPGet.Port.StrVal, probe.HTTPGet.Port.Type, probe.HTTPGet.Port.IntVal = "127.0.0.1", "", 0, 18081
-		}
 		inCluster(t, p)
 		ready(t, n, p)
 	})
