@@ -61,7 +61,13 @@ func valueFiles(t *testing.T) []string {
 // render renders the chart.
 func render(t *testing.T, version string, args ...string) ([]*unstructured.Unstructured, error) {
 	t.Helper()
-	out, err := helm(t, version, append([]string{"template", "fairlane", chartDir, "--namespace", "fairlane-system", "--kube-version", "1.34.1"}, args...)...)
+	return renderOf(t, version, chartDir, args...)
+}
+
+// renderOf renders a folder or an archive with the chart.
+func renderOf(t *testing.T, version, chart string, args ...string) ([]*unstructured.Unstructured, error) {
+	t.Helper()
+	out, err := helm(t, version, append([]string{"template", "fairlane", chart, "--namespace", "fairlane-system", "--kube-version", "1.34.1"}, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +136,32 @@ func TestBothVersionsOfHelmAcceptTheChartAndRenderTheSame(t *testing.T) {
 				t.Errorf("%d objects; difference of Helm 4 from Helm 3:\n%s", len(all[0]), d)
 			}
 		})
+	}
+}
+
+// TestAnArchiveOfTheChartHasWhatItsLinksName renders an archive, in which no link leads out of the chart.
+func TestAnArchiveOfTheChartHasWhatItsLinksName(t *testing.T) {
+	t.Parallel()
+	for _, version := range helms {
+		dir := t.TempDir()
+		if out, err := helm(t, version, "package", chartDir, "--destination", dir); err != nil {
+			t.Fatal(out, err)
+		}
+		archives, err := filepath.Glob(dir + "/fairlane-*.tgz")
+		if err != nil || len(archives) != 1 {
+			t.Fatal(archives, err)
+		}
+		got, err := renderOf(t, version, archives[0], "--values", "testdata/values/everything.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := render(t, version, "--values", "testdata/values/everything.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: difference of the archive from the folder:\n%s", version, d)
+		}
 	}
 }
 
