@@ -185,7 +185,7 @@ func TestOnlyPortsFromWhichSeveralTenantsSendAreDivided(t *testing.T) {
 		why   string   // of "other functions" there
 	}{
 		"both only receive":         {[]flow{{"a", 0, 2}, {"b", 1, 2}}, nil, "", "only receive"},
-		"one of them sends":         {[]flow{{"a", 0, 2}, {"b", 2, 1}}, nil, "", "of its tenants one sends"},
+		"one of them sends":         {[]flow{{"a", 0, 2}, {"b", 2, 1}}, nil, "", "only one tenant of the port sends"},
 		"both send":                 {[]flow{{"a", 2, 0}, {"b", 2, 1}}, nil, "0=a:500 1=b:500", "without a tenant"},
 		"two send and one receives": {[]flow{{"a", 0, 2}, {"b", 2, 1}, {"c", 2, 0}}, nil, "1=b:500 2=c:500", "without a tenant"},
 		"one has no flow":           {[]flow{{"a", 0, 2}, {"b", 2, 1}}, []string{"z"}, "1=b:500 2=z:500", "without a tenant"},
