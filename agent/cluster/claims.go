@@ -91,11 +91,13 @@ func (c *Cluster) attachClaims(ctx context.Context, table Table, pods []*corev1.
 	}
 }
 
-// attach adds an attachment that is not in the table as it is. A pod that runs already cannot be refused: what fails is
-// tried again in the next round, and the record says so.
+// attach adds an attachment that is not in the table as it is. A device that another source reported is in the table without
+// the class that a DeviceClass assigned to it. A pod that runs already cannot be refused: what fails is tried again in the next
+// round, and the record says so.
 func (c *Cluster) attach(ctx context.Context, table Table, a podsock.Attachment, source podsock.Source) {
 	for _, r := range table.List(ctx, false) {
-		if r.Pod.UID == a.Pod.UID && (r.Key == a.Key || a.Device != "" && r.Device == a.Device) {
+		same := r.Key == a.Key || a.Device != "" && r.Device == a.Device
+		if r.Pod.UID == a.Pod.UID && same && (a.Assigned == "" || a.Assigned == r.Assigned) {
 			return
 		}
 	}

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -145,5 +147,54 @@ func TestDevicesByTheKubeletsList(t *testing.T) {
 		if err := got[i].Check(); err != nil {
 			t.Errorf("the table would refuse %v: %v", got[i].Key, err)
 		}
+	}
+}
+
+// recorded is a table with one record, which counts the attachments that it is given.
+type recorded struct {
+	record podsock.Record
+	added  int
+}
+
+func (r *recorded) Add(_ context.Context, a podsock.Attachment, _ podsock.Source) (podsock.Record, error) {
+	r.added++
+	r.record.Assigned = a.Assigned
+	return r.record, nil
+}
+
+func (*recorded) Reconcile(context.Context, podsock.Source, func(*podsock.Record) bool) (int, error) {
+	return 0, nil
+}
+func (r *recorded) List(context.Context, bool) []podsock.Record { return []podsock.Record{r.record} }
+func (*recorded) Changed() <-chan struct{}                      { return nil }
+
+func TestAClaimsClassReachesTheRecordOfAnotherSourceOnce(t *testing.T) {
+	of := func(container, uid, class string) podsock.Attachment {
+		return podsock.Attachment{Key: podsock.Key{Network: "n", ContainerID: container, Interface: "net1"}, Pod: podsock.Pod{Namespace: "a", Name: "trainer-0", UID: uid}, Device: "0000:3b:00.2", Assigned: class}
+	}
+	for name, c := range map[string]struct {
+		record, claim podsock.Attachment
+		want          int
+	}{
+		"the binding's class, by CNI":         {of("sandbox", "u1", ""), of("u1", "u1", "bulk"), 1},
+		"the class of the DeviceClass":        {of("sandbox", "u1", "bulk"), of("u1", "u1", "bulk"), 0},
+		"another class":                       {of("sandbox", "u1", "express"), of("u1", "u1", "bulk"), 1},
+		"a claim without a class":             {of("sandbox", "u1", ""), of("u1", "u1", ""), 0},
+		"the claim's own record":              {of("u1", "u1", "bulk"), of("u1", "u1", "bulk"), 0},
+		"another pod's record of this device": {of("sandbox", "u2", "bulk"), of("u1", "u1", "bulk"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := &recorded{record: podsock.Record{Attachment: c.record, Source: podsock.SourceCNI}}
+			on := &Cluster{log: slog.New(slog.DiscardHandler)}
+			on.attach(t.Context(), table, c.claim, podsock.SourceClaim)
+			if table.added != c.want {
+				t.Fatalf("added %d times, want %d", table.added, c.want)
+			}
+			table.record.Pod = c.claim.Pod
+			on.attach(t.Context(), table, c.claim, podsock.SourceClaim) // the next round
+			if table.added != c.want {
+				t.Errorf("added again in the next round")
+			}
+		})
 	}
 }

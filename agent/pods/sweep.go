@@ -170,7 +170,7 @@ func (t *Table) observe(ctx context.Context, e *entry) *entry {
 		next.Drift = !holds(e.Applied, now)
 		if next.Drift {
 			next.Reason = fmt.Sprintf("device %s: found %s, want %s as applied", e.Device, show(next.ReadBack), show(e.Applied))
-		} else {
+		} else if !next.Pending {
 			next.Reason = ""
 		}
 	}

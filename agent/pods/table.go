@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -223,15 +224,16 @@ func (t *Table) Add(ctx context.Context, a podsock.Attachment, source podsock.So
 	if err := a.Check(); err != nil {
 		return podsock.Record{}, err
 	}
-	d, err := t.decide(&a)
-	if err != nil {
-		return podsock.Record{}, err
-	}
 	old, unlock, err := t.lockEntry(ctx, a.Key, a.Device)
 	if err != nil {
 		return podsock.Record{}, err
 	}
 	defer unlock()
+	a.Assigned = cmp.Or(a.Assigned, t.assigned(&a, old))
+	d, err := t.decide(&a)
+	if err != nil {
+		return podsock.Record{}, err
+	}
 	if old != nil && old.Device != a.Device {
 		if err := t.release(ctx, old); err != nil {
 			return podsock.Record{}, err
@@ -250,7 +252,7 @@ func (t *Table) Add(ctx context.Context, a podsock.Attachment, source podsock.So
 		case err != nil:
 			return podsock.Record{}, err
 		case !over:
-			return other.Record, nil
+			return t.assign(ctx, other, a.Assigned), nil
 		}
 		// The baseline of the device is what it had before any class, not what the ended pod had.
 		e.Before, e.Applied, e.replaces, known = other.Before, other.Applied, other.Key, other.Found
