@@ -71,6 +71,11 @@ func TestTheClassOfADeviceClassWinsInEveryOrderOfSources(t *testing.T) {
 				}
 				r.cards.is(t, vf0, 90000, 100000, 184)
 				record := r.one()
+				if record.Source == cni {
+					if err := r.table.Check(t.Context(), reports()[cni]); err != nil {
+						t.Errorf("CHECK: %v", err)
+					}
+				}
 				if record.Class != "express" || record.Pending || record.Drift || record.Reason != "" {
 					t.Errorf("%+v", record)
 				}
@@ -121,5 +126,34 @@ func TestAnAssignedClassThatTheTenantLacksIsAppliedWhenItExists(t *testing.T) {
 	r.cards.is(t, vf0, 90000, 100000, 184)
 	if record := r.one(); record.Pending || record.Reason != "" {
 		t.Errorf("%+v", record)
+	}
+}
+
+// A device that several claims hold is known by its port, and nothing is set on it.
+func TestASharedDeviceIsLocatedAndLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cards.set(vf0, 5, 6, 7)
+	for _, container := range []string{"a", "b"} {
+		a := attachment(container, "")
+		a.NetNS, a.FailPolicy, a.SharedDevice, a.ClaimedBps = "", podsock.Open, vf0, 40_000_000_000
+		record, err := r.table.Add(t.Context(), a, podsock.SourceClaim)
+		if err != nil || record.Found.PF != "0000:3b:00.0" || record.ClaimedBps != 40_000_000_000 || record.Pending {
+			t.Errorf("%+v, %v", record, err)
+		}
+	}
+	r.open()
+	r.table.Sweep(t.Context())
+	for _, record := range r.table.List(t.Context(), true) {
+		if record.Found.PF == "" || record.Counters != nil || record.Reason != "" {
+			t.Errorf("after a restart: %+v", record)
+		}
+	}
+	if err := r.table.RestoreAll(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r.cards.is(t, vf0, 5, 6, 7)
+	if r.cards.applies+r.cards.restores != 0 {
+		t.Errorf("%d writes, %d restores, want none", r.cards.applies, r.cards.restores)
 	}
 }

@@ -161,7 +161,7 @@ func (t *Table) List(ctx context.Context, counters bool) []podsock.Record {
 	out := make([]podsock.Record, len(entries))
 	for i, e := range entries {
 		out[i] = e.Record
-		if counters && e.Found.ID != "" {
+		if counters && e.Device != "" && e.Found.ID != "" {
 			if found, err := t.o.Devices.Counters(ctx, e.Found); err == nil {
 				out[i].Counters = found
 			}
@@ -348,6 +348,11 @@ func (t *Table) apply(ctx context.Context, of *entry, d decision, known podsock.
 	if e.Device == "" {
 		if !noLevers(e.Levers) {
 			e.Missing = "no device of its own: the class is recorded, and nothing is applied"
+		}
+		if e.SharedDevice != "" {
+			if found, err := t.o.Devices.Find(ctx, Query{e.Key, e.SharedDevice, known}); err == nil {
+				e.Found = found // unknown otherwise: only its port is not reported
+			}
 		}
 		return &e, nil
 	}
