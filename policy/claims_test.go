@@ -121,7 +121,7 @@ func TestWhatATenantHasForSure(t *testing.T) {
 		"the other's cap": {[]subnet.Plane{policy.PlaneIB, policy.PlaneWRCC}, change(func(in *policy.Input) {
 			in.Tenants[1].Weight, in.Tenants[0].Cap = 250, 60*quantity.Gbps
 		}), ""},
-		"more than the port": {allPlanes, change(func(in *policy.Input) { in.Tenants[1].Attachments[0].Claimed = 200 * quantity.Gbps }), "50 Gbit/s plan.claims-exceed.port.fix"},
+		"more than the port":   {allPlanes, change(func(in *policy.Input) { in.Tenants[1].Attachments[0].Claimed = 200 * quantity.Gbps }), "50 Gbit/s plan.claims-exceed.port.fix"},
 		"all of a shared port": {allPlanes, change(func(in *policy.Input) { in.Tenants[1].Attachments[0].Claimed = 100 * quantity.Gbps }), "50 Gbit/s plan.claims-exceed.alone.fix"},
 		"the other only receives": {allPlanes, change(func(in *policy.Input) {
 			in.Tenants[1].Attachments[0].Claimed = 100 * quantity.Gbps
