@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -330,6 +331,9 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 		return
 	}
 	acts, readable := v.v, v.err == nil
+	if v.acting != nil {
+		acts = *v.acting
+	}
 	next, staged := v.v, false
 	if _, has := p.Source(nicparam.NV); has && s.stages != nil {
 		next, staged = s.stages.value(k, adopt.StageNext)
@@ -376,6 +380,8 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 	switch {
 	case v.err != nil:
 		e.put("problem", gnmitree.String(v.err.Error()))
+	case o.problem == "" && v.acting != nil:
+		e.text("problem", fmt.Sprintf("a pod holds the function: it has %d until the pod ends, then %d", *v.acting, v.v))
 	default:
 		e.text("problem", o.problem)
 	}

@@ -43,6 +43,8 @@ type value struct {
 	at  time.Time
 	by  nicparam.Backend
 	err error
+	// acting is the value that acts now while a pod holds a virtual function, if it is not v; nil otherwise.
+	acting *uint64
 }
 
 // discovery records when, and for which card, all parameters on offer were determined.
@@ -192,7 +194,7 @@ func (a *Agent) discover(ctx context.Context, c *card, nv *answerNV) (changed []
 	now := a.o.Now()
 	keys, values := make([]nicparam.Key, len(found)), make([]value, len(found))
 	for i, r := range found {
-		keys[i], values[i] = r.Key, value{r.Value, now, r.By, r.Err}
+		keys[i], values[i] = r.Key, value{r.Value, now, r.By, r.Err, r.Acting}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -219,7 +221,7 @@ func (a *Agent) discover(ctx context.Context, c *card, nv *answerNV) (changed []
 }
 
 func differ(x, y *value) bool {
-	return x.v != y.v || (x.err == nil) != (y.err == nil) || x.err != nil && x.err.Error() != y.err.Error()
+	return x.v != y.v || (x.acting == nil) != (y.acting == nil) || x.acting != nil && *x.acting != *y.acting || (x.err == nil) != (y.err == nil) || x.err != nil && x.err.Error() != y.err.Error()
 }
 
 // refresh reads a card's parameters that are too old for an answer, using nv, an answer about the non-volatile
@@ -324,7 +326,7 @@ func (c *card) observe(values []value, found []nicfiles.Reading, now time.Time) 
 			continue // the next sweep adds it
 		}
 		next = i + 1
-		v := value{r.Value, now, r.By, r.Err}
+		v := value{r.Value, now, r.By, r.Err, r.Acting}
 		if r.By == "" {
 			v.by = values[i].by
 		}

@@ -479,6 +479,7 @@ func (a *Agent) noteReceipt(c *card, receipt *nicfiles.Receipt, ok bool) (wrote 
 		wrote = wrote || f.Outcome == nicfiles.Verified
 		c.outcomes[f.Key] = o
 		if i, known := c.find(f.Key); known && f.NotRestored == nil {
+			now.acting = values[i].acting
 			values[i] = now
 		}
 		keys = append(keys, f.Key)

@@ -5,7 +5,9 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/api/server"
+	"fairlane/internal/quantity"
 	"fairlane/service/control"
+	"fairlane/service/control/tenancy"
 	"fairlane/subnet/ident"
 )
 
@@ -29,9 +31,7 @@ func (s *Server) GetFeed(ctx context.Context, r server.GetFeedRequestObject) (se
 	return server.GetFeed200JSONResponse{
 		Body: gen.Feed{
 			Name: f.Name, Tenant: f.Tenant, Ports: f.Count, Version: f.Version, Actor: f.Actor, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
-			Attachments: mapped(f.Ports, func(p ident.PortID) gen.FeedAttachment {
-				return gen.FeedAttachment{Port: p.String(), Name: optional(name(p))}
-			}),
+			Functions: functionsOut(f.NodeFunctions), Attachments: feedAttachments(&f, name),
 		},
 		Headers: server.GetFeed200ResponseHeaders{ETag: etag(f.Version)},
 	}, nil
@@ -42,7 +42,12 @@ func (s *Server) PutFeed(ctx context.Context, r server.PutFeedRequestObject) (se
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.control.PutFeed(ctx, r.Fabric, r.Tenant, r.Feed, v, mapped(r.Body.Attachments, func(a gen.FeedAttachment) string { return a.Port }))
+	c, err := s.control.PutFeed(ctx, r.Fabric, r.Tenant, r.Feed, v, tenancy.FeedInput{
+		NodeFunctions: deref(r.Body.Functions) == gen.FeedFunctionsNode,
+		Ports: mapped(r.Body.Attachments, func(a gen.FeedAttachment) tenancy.FeedPort {
+			return tenancy.FeedPort{Port: a.Port, Claimed: quantity.BitRate(deref(a.ClaimedBps))}
+		}),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -59,4 +64,24 @@ func (s *Server) DeleteFeed(ctx context.Context, r server.DeleteFeedRequestObjec
 		return nil, err
 	}
 	return server.DeleteFeed204Response{}, s.control.DeleteFeed(ctx, r.Fabric, r.Tenant, r.Feed, v)
+}
+
+// functionsOut says who chooses virtual functions; nil for the plan.
+func functionsOut(node bool) *gen.FeedFunctions {
+	if !node {
+		return nil
+	}
+	return new(gen.FeedFunctionsNode)
+}
+
+// feedAttachments returns what a feed claims, with the ports' names.
+func feedAttachments(f *control.Feed, name func(ident.PortID) string) []gen.FeedAttachment {
+	out := make([]gen.FeedAttachment, len(f.Ports))
+	for i, p := range f.Ports {
+		out[i] = gen.FeedAttachment{Port: p.String(), Name: optional(name(p))}
+		if f.Claimed != nil {
+			out[i].ClaimedBps = optional(int64(f.Claimed[i]))
+		}
+	}
+	return out
 }

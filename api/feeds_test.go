@@ -130,6 +130,56 @@ func TestAFeederRollsOutOnlyWhatFeedsCaused(t *testing.T) {
 	w.Wait()
 }
 
+// What a weight would take from workloads is seen before it changes, and holds up no rollout of a feed.
+func TestAPromiseIsHeldAgainstALowerWeight(t *testing.T) {
+	t.Parallel()
+	w := newRightsRig(t)
+	as := func(who, method, path, body string, status int) answer {
+		t.Helper()
+		return w.ask(w.tokens[who], method, "/api/v1/fabrics/lab"+path, body, "If-Match", "*").want(status)
+	}
+	feed := func(rate int64) {
+		t.Helper()
+		as("lab-feeder", http.MethodPut, "/tenants/red/feeds/cluster", fmt.Sprintf(`{"functions":"node","attachments":[{"port":"h3"},{"port":"h2","claimed_bps":%d}]}`, rate), 200)
+	}
+	of := func(list []gen.Finding) (said []string) {
+		for _, f := range list {
+			if f.Code == "claims-exceed-guarantee" {
+				said = append(said, f.Message)
+			}
+		}
+		return said
+	}
+	feed(50e9)
+	got := decode[gen.Feed](as("lab-feeder", http.MethodGet, "/tenants/red/feeds/cluster", "", 200))
+	if deref(got.Functions) != gen.FeedFunctionsNode || got.Attachments[1].ClaimedBps != nil || deref(got.Attachments[0].ClaimedBps) != 50e9 {
+		t.Errorf("the feed is %+v", got)
+	}
+	preview := func(edit string) []string {
+		t.Helper()
+		return of(decode[gen.WhatIf](as("lab-operator", http.MethodPost, "/plans/what-if", `{"edits":["`+edit+`"]}`, 200)).Findings)
+	}
+	if found := preview("weight:red=3"); len(found) != 0 {
+		t.Errorf("the weights of now: %v", found)
+	}
+	if found := preview("weight:red=0.5"); len(found) != 1 || !strings.Contains(found[0], "workloads of tenant red are promised 50 Gbit/s of port h2/P1") {
+		t.Fatalf("half the weight of the other tenant: %q", found)
+	}
+	// More is claimed than is given now: the finding is in the plan, which the feeder may roll out.
+	as("lab-operator", http.MethodPost, "/rollouts", fmt.Sprintf(`{"plan":%q}`, decode[gen.Plan](w.ask(w.tokens["lab-operator"], http.MethodPost, "/api/v1/fabrics/lab/plans", `{}`)).Name), 202)
+	w.Wait()
+	feed(90e9)
+	plan := decode[gen.Plan](as("lab-feeder", http.MethodPost, "/plans", `{"keep_placements":true}`, 201))
+	if said := of(plan.Findings); len(said) != 1 {
+		t.Errorf("90 Gbit/s are claimed: %v", said)
+	}
+	as("lab-feeder", http.MethodPost, "/rollouts", fmt.Sprintf(`{"plan":%q,"limit_settings":0}`, plan.Name), 202)
+	w.Wait()
+	if list := decode[gen.RolloutList](as("lab-feeder", http.MethodGet, "/rollouts", "", 200)); list.Items[0].Plan != plan.Name || list.Items[0].State != "succeeded" {
+		t.Errorf("rollout %+v", list.Items[0])
+	}
+}
+
 // A tenant sees its attachments, and not which feeds claim them.
 func TestATenantSeesNoFeeds(t *testing.T) {
 	t.Parallel()

@@ -152,7 +152,7 @@ func classIn(base, name string, weight float64) (tenants.Class, error) {
 func classOut(c tenants.Class) gen.Class { return gen.Class{Name: c.Name, Weight: c.Weight.Float()} }
 
 func attachmentOut(a tenants.Attachment) gen.Attachment {
-	out := gen.Attachment{Port: a.Port.String(), FeedOnly: optional(a.FeedOnly)}
+	out := gen.Attachment{Port: a.Port.String(), FeedOnly: optional(a.FeedOnly), ClaimedBps: optional(int64(a.Claimed))}
 	if a.SL != nil {
 		out.SL = new(gen.SL(*a.SL))
 	}

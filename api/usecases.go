@@ -126,7 +126,7 @@ type Tenancy interface {
 	DeleteFeed(ctx context.Context, fabric, tenant, feed string, version int64) error
 	Feed(ctx context.Context, fabric, tenant, feed string) (f control.Feed, err error)
 	ListFeeds(ctx context.Context, f control.FeedFilter, p control.Page) (list []control.Feed, next string, err error)
-	PutFeed(ctx context.Context, fabric, tenant, feed string, version int64, ports []string) (out tenancy.FeedChange, err error)
+	PutFeed(ctx context.Context, fabric, tenant, feed string, version int64, in tenancy.FeedInput) (out tenancy.FeedChange, err error)
 }
 
 // Plans are the use cases about plans.

@@ -525,7 +525,11 @@ TABLE tenant_attachments
     port_num integer NOT NULL
     sl integer
     feed_only integer NOT NULL DEFAULT 0
+    claimed_bps bigint NOT NULL DEFAULT 0
+    functions_by_node integer NOT NULL DEFAULT 0
+    CHECK ((claimed_bps >= 0))
     CHECK ((feed_only = ANY (ARRAY[0, 1])))
+    CHECK ((functions_by_node = ANY (ARRAY[0, 1])))
     CHECK ((length(node_guid) = 18))
     CHECK (((port_num >= 0) AND (port_num <= 254)))
     CHECK (((sl >= 0) AND (sl <= 15)))
@@ -559,7 +563,10 @@ TABLE tenant_feeds
     version bigint NOT NULL
     created_at_us bigint NOT NULL
     updated_at_us bigint NOT NULL
+    claimed bytea
+    functions_by_node integer NOT NULL DEFAULT 0
     CHECK (((count >= 0) AND (count <= 65536)))
+    CHECK ((functions_by_node = ANY (ARRAY[0, 1])))
     CHECK (((length(name) >= 1) AND (length(name) <= 63)))
     FOREIGN KEY (tenant_id) REFERENCES tenants(id) ON DELETE CASCADE
     PRIMARY KEY (id)

@@ -415,7 +415,7 @@ CREATE TABLE tenant_attachments (
     position  INTEGER NOT NULL,
     node_guid TEXT    NOT NULL CHECK (length(node_guid) = 18),
     port_num  INTEGER NOT NULL CHECK (port_num BETWEEN 0 AND 254),
-    sl        INTEGER CHECK (sl BETWEEN 0 AND 15), feed_only INTEGER NOT NULL DEFAULT 0 CHECK (feed_only IN (0, 1)),
+    sl        INTEGER CHECK (sl BETWEEN 0 AND 15), feed_only INTEGER NOT NULL DEFAULT 0 CHECK (feed_only IN (0, 1)), claimed_bps INTEGER NOT NULL DEFAULT 0 CHECK (claimed_bps >= 0), functions_by_node INTEGER NOT NULL DEFAULT 0 CHECK (functions_by_node IN (0, 1)),
     PRIMARY KEY (tenant_id, position),
     UNIQUE (tenant_id, node_guid, port_num)
 );
@@ -440,7 +440,7 @@ CREATE TABLE tenant_feeds (
     actor         TEXT    NOT NULL,
     version       INTEGER NOT NULL,
     created_at_us INTEGER NOT NULL,
-    updated_at_us INTEGER NOT NULL,
+    updated_at_us INTEGER NOT NULL, claimed BLOB, functions_by_node INTEGER NOT NULL DEFAULT 0 CHECK (functions_by_node IN (0, 1)),
     UNIQUE (tenant_id, name)
 );
 

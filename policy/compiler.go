@@ -88,7 +88,7 @@ func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 	}
 	o.Findings = slices.Concat(o.Findings, hashErrorFinding(m, hashErrors), roughFinding(target, o.Predicted))
 	m.SetBounds(p.Tenants, p.Classes, p.Links, o.Bounds)
-	advised := advise(m, slices.Concat(o.Findings, guaranteeFindings(m, target), shareFindings(m, p)), p, target)
+	advised := advise(m, slices.Concat(o.Findings, guaranteeFindings(m, target), claimFindings(m, next.roce), shareFindings(m, p)), p, target)
 	p.Findings = plan.SortFindings(append(advised, uncertainFinding(m, p)...))
 	p.Name = p.HashWith(next.digests)
 	next.plan = p

@@ -201,6 +201,7 @@ const (
 	CodeCapCoarse          = plan.CodeCapCoarse
 	CodeFlowUnreachable    = plan.CodeFlowUnreachable
 	CodeOverbooked         = plan.CodeOverbooked
+	CodeClaimsExceed       = plan.CodeClaimsExceed
 	CodeDCQCNSharedPort    = plan.CodeDCQCNSharedPort
 	CodeUncalibratedSpeed  = plan.CodeUncalibratedSpeed
 	CodeSLSplit            = plan.CodeSLSplit
@@ -216,6 +217,9 @@ const (
 	CodeDeviceLimit        = plan.CodeDeviceLimit
 	CodeSharingApproximate = plan.CodeSharingApproximate
 )
+
+// NodeFunction stands for virtual functions that a host gives to workloads.
+const NodeFunction = plan.NodeFunction
 
 // Identification of RoCE traffic where tenants share it.
 const (

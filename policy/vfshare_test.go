@@ -221,3 +221,67 @@ func TestOnlyPortsFromWhichSeveralTenantsSendAreDivided(t *testing.T) {
 		}
 	}
 }
+
+// onSharedPort is onOnePort with tenants whose functions the host chooses.
+func onSharedPort(t *testing.T, inForce *policy.Plan, node []string, names ...string) (*policy.Plan, policy.Input) {
+	t.Helper()
+	f, err := topogen.Star(2, topogen.Wire{Rate: 100 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := starHosts(f)
+	in := policy.Input{Fabric: f, InForce: inForce, Options: policy.Options{Plane: policy.PlaneRoCE}}
+	for _, name := range names {
+		tn := tenants.Tenant{Name: name, Weight: quantity.WeightOne}
+		for _, h := range hosts {
+			tn.Attachments = append(tn.Attachments, tenants.Attachment{Port: f.PortID(h), NodeFunctions: slices.Contains(node, name)})
+		}
+		in.Tenants = append(in.Tenants, tn)
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: f.PortID(hosts[0]), Dst: f.PortID(hosts[1]), QPs: 1})
+	}
+	return plantest.Compiled(t, in), in
+}
+
+func TestATenantWhoseHostChoosesFunctionsHasAShareAndNoNumber(t *testing.T) {
+	t.Parallel()
+	before, _ := onSharedPort(t, nil, nil, "a", "b", "c")
+	for name, inForce := range map[string]*policy.Plan{"first": nil, "after a plan that numbered it": before} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := onSharedPort(t, inForce, []string{"a"}, "a", "b", "c")
+			want := map[bool]string{true: "0=b 1=c", false: "1=b 2=c"}[inForce == nil] // others keep theirs
+			if got := functionsOf(p); got != want {
+				t.Errorf("functions %q, want %q", got, want)
+			}
+			shares := map[string]int{}
+			for _, x := range p.RoCE.Traffic {
+				if x.Port == p.RoCE.NICs[0].Port {
+					shares[x.Tenant] = x.VFShare
+					if (x.Function == policy.NodeFunction) != (x.Tenant == "a") {
+						t.Errorf("%s has function %d", x.Tenant, x.Function)
+					}
+				}
+			}
+			if shares["a"] != 333 || shares["b"] != 333 || shares["c"] != 333 {
+				t.Errorf("shares %v, want a third each", shares)
+			}
+			why := ""
+			for _, r := range p.RoCE.NICs[0].Reasons {
+				if strings.HasPrefix(r.Field, "vf_tx_share") {
+					why += fmt.Sprintf("%s %s=%s; ", r.Tenant, r.Field, r.Value)
+				}
+			}
+			if !strings.Contains(why, "a vf_tx_share of the functions that the host assigns=33300; ") || !strings.Contains(why, "vf_tx_share of other functions=0") {
+				t.Error(why)
+			}
+		})
+	}
+	all, in := onSharedPort(t, nil, []string{"a", "b"}, "a", "b")
+	if got := functionsOf(all); got != "" {
+		t.Errorf("functions %q, want none", got)
+	}
+	in.InForce = all
+	if again := plantest.Compiled(t, in); again.Name != all.Name {
+		t.Error("with itself in force the plan is another one")
+	}
+}

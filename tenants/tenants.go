@@ -38,14 +38,20 @@ type Attachment struct {
 	// FeedOnly says that only feeds claim the attachment, not the operator. It has no pinned service level, and declared
 	// flows cannot rely on it. Plans do not depend on FeedOnly.
 	FeedOnly bool `json:"feed_only,omitempty"`
+	// Claimed is the sum of the rates that feeds say are promised to the tenant's workloads on this port; 0: none. Plans hold it
+	// against what they give the tenant there, and set nothing by it.
+	Claimed quantity.BitRate `json:"claimed,omitempty"`
+	// NodeFunctions says that the port's host chooses the virtual functions of the tenant's workloads, as feeds report. Plans
+	// give the tenant a share there, and no function.
+	NodeFunctions bool `json:"node_functions,omitempty"`
 }
 
-// Own returns the attachments that the operator claims.
+// Own returns the attachments that the operator claims, without what feeds say of them.
 func (t *Tenant) Own() []Attachment {
 	var own []Attachment
 	for _, a := range t.Attachments {
 		if !a.FeedOnly {
-			own = append(own, a)
+			own = append(own, Attachment{Port: a.Port, SL: a.SL})
 		}
 	}
 	return own

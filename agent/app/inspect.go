@@ -16,6 +16,8 @@ import (
 
 	"fairlane/agent"
 	"fairlane/agent/host"
+	"fairlane/agent/pods"
+	"fairlane/agent/pods/podsock"
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/buildinfo"
@@ -31,6 +33,11 @@ func (a *app) openReadOnly(ctx context.Context, c *Config, restores bool) (*agen
 	if err != nil {
 		return nil, nil, err
 	}
+	if !restores { // otherwise no pod holds a device any more when the agent writes
+		if err := heldByRecords(ctx, c, h); err != nil {
+			return nil, nil, errors.Join(err, h.Close())
+		}
+	}
 	quiet := *c
 	quiet.LogLevel = "warn"
 	log, _ := quiet.logger(a.stderr)
@@ -40,6 +47,31 @@ func (a *app) openReadOnly(ctx context.Context, c *Config, restores bool) (*agen
 	}
 	return on, h, nil
 }
+
+// heldByRecords makes a host show the functions that pods hold as the running agent does.
+func heldByRecords(ctx context.Context, c *Config, h *host.Host) error {
+	boot, err := h.BootID(ctx)
+	if err != nil {
+		return err
+	}
+	beneath, err := pods.ReadBeneath(c.Pods.State, boot)
+	if err != nil {
+		return err
+	}
+	h.HeldBy(recorded(beneath))
+	return nil
+}
+
+// recorded is the functions that pods hold by the records of the running agent; nothing can be set.
+type recorded map[string]podsock.Settings
+
+var errReadOnly = errors.New("only the running agent sets the functions that pods hold")
+
+func (r recorded) Beneath() map[string]podsock.Settings { return r }
+
+func (recorded) Hold(context.Context, []string) (func(), error) { return nil, errReadOnly }
+
+func (recorded) SetBeneath(string, podsock.Settings) error { return errReadOnly }
 
 // checked is the output of check.
 type checked struct {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"fairlane/agent/pods/podsock"
 	"fairlane/kube/v1alpha1"
@@ -91,11 +92,15 @@ func (c *Cluster) attachClaims(ctx context.Context, table Table, pods []*corev1.
 	}
 }
 
-// attach adds an attachment that is not in the table as it is. A pod that runs already cannot be refused: what fails is
-// tried again in the next round, and the record says so.
+// attach adds an attachment that is not in the table as it is. A device that another source reported is in the table without
+// the class that a DeviceClass assigned to it. A pod that runs already cannot be refused: what fails is tried again in the next
+// round, and the record says so.
 func (c *Cluster) attach(ctx context.Context, table Table, a podsock.Attachment, source podsock.Source) {
 	for _, r := range table.List(ctx, false) {
-		if r.Pod.UID == a.Pod.UID && (r.Key == a.Key || a.Device != "" && r.Device == a.Device) {
+		mine := r.Key == a.Key
+		same := mine || a.Device != "" && r.Device == a.Device
+		news := a.Assigned != "" && a.Assigned != r.Assigned || mine && (a.SharedDevice != r.SharedDevice || a.ClaimedBps != r.ClaimedBps)
+		if r.Pod.UID == a.Pod.UID && same && !news {
 			return
 		}
 	}
@@ -106,7 +111,7 @@ func (c *Cluster) attach(ctx context.Context, table Table, a podsock.Attachment,
 }
 
 // attachmentsOf returns the attachments that a claim gives to a pod: one for each of its devices with a PCI address. A claim
-// that is not reserved for the pod gives none. A device that several claims share has an attachment without the device:
+// that is not reserved for the pod gives none. A device that several claims share has an attachment without a device of its own:
 // its settings would act on all of them.
 func attachmentsOf(p *corev1.Pod, claim *resourcev1.ResourceClaim, devices []*resourcev1.ResourceSlice) []podsock.Attachment {
 	reserved := slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool {
@@ -125,14 +130,33 @@ func attachmentsOf(p *corev1.Pod, claim *resourcev1.ResourceClaim, devices []*re
 		a := podsock.Attachment{
 			Key: podsock.Key{Network: claim.Name, ContainerID: string(p.UID), Interface: interfaceOf(claim, result, i)},
 			Pod: podsock.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}, Device: address,
-			Assigned: classOf(claim.Status.Allocation.Devices.Config, result.Request),
+			Assigned: classOf(claim.Status.Allocation.Devices.Config, result.Request), ClaimedBps: bandwidthOf(result.ConsumedCapacity),
 		}
 		if result.ShareID != nil {
-			a.Device, a.Interface = "", position(i)
+			a.Device, a.SharedDevice, a.Interface = "", address, position(i)
 		}
 		out = append(out, a)
 	}
 	return out
+}
+
+// bandwidth is the name of the capacity that is a rate in bit/s, within the domain of any driver, as in the documentation of
+// Kubernetes.
+const bandwidth = "bandwidth"
+
+// maxClaimed bounds a rate, as the manager does.
+const maxClaimed = 1_000_000_000_000_000
+
+// bandwidthOf returns the rate among the capacities that a request consumes of its device, in bit/s; 0 without one. Only the
+// scheduler writes them.
+func bandwidthOf(consumed map[resourcev1.QualifiedName]resource.Quantity) int64 {
+	most := int64(0)
+	for name, q := range consumed {
+		if _, id, found := strings.Cut(string(name), "/"); (found && id == bandwidth) || string(name) == bandwidth {
+			most = max(most, min(q.Value(), maxClaimed))
+		}
+	}
+	return most
 }
 
 // interfaceOf returns the name of a device in its pod, or its position in the claim before the driver says it.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -160,6 +161,9 @@ func objectOf(r *podsock.Record, node string) *v1alpha1.FabricAttachment {
 			Applied: classValues(r.Applied, r.Levers.ShareOf1000), ReadBack: classValues(r.ReadBack, nil), Drift: r.Drift, Reason: clip(reasonOf(r), 1024),
 		},
 	}
+	if r.ClaimedBps > 0 {
+		o.Spec.ClaimedBps = &r.ClaimedBps
+	}
 	if r.Found.VF != nil {
 		o.Spec.Device.VF = new(int32(*r.Found.VF))
 	}
@@ -173,10 +177,7 @@ func reasonOf(r *podsock.Record) string {
 
 // deviceID returns the id of a device. A network without devices of its own has none, and is named by its network.
 func deviceID(r *podsock.Record) string {
-	if r.Device != "" {
-		return r.Device
-	}
-	return "shared"
+	return cmp.Or(r.Device, r.SharedDevice, "shared")
 }
 
 // nameOf returns the name of the object of a record: the pod and the interface for people, and a hash that makes it unique.

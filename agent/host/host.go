@@ -73,6 +73,7 @@ type Host struct {
 	inodes  *os.Root // nil when unknown
 	mapper  mapper
 	counts  *Links       // nil when Quiet
+	holder  Holder       // nil: no pod holds a function
 	sets    *counterSets // nil when Quiet
 	watcher *Watcher
 

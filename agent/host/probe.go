@@ -255,7 +255,8 @@ func (p *prober) accessor(b nicparam.Backend, f *PortFound) (a nicfiles.Accessor
 		a, err = nicfiles.Configfs(p.files, p.table, f.Port)
 		why = "rdma_cm in configfs"
 	case nicparam.Devlink, nicparam.Link:
-		return p.share(b, f)
+		a, why := p.share(b, f)
+		return p.underHolder(a, f), why
 	case nicparam.DMS:
 		if p.options.DMS == nil {
 			return nil, "no management service is configured"

@@ -27,6 +27,7 @@ func (t *Table) Check(ctx context.Context, a podsock.Attachment) error {
 	case e.Pending:
 		return podsock.Problemf(podsock.CodeDrift, "class %s of tenant %s is not in force: %s", e.Class, e.Tenant, e.Reason)
 	}
+	a.Assigned = e.Assigned // by another source, which CNI does not know
 	if d, err := t.decide(&a); err == nil && d.unsettled == "" && !t.agrees(e, d) {
 		return podsock.Problemf(podsock.CodeDrift, "class: found %s of tenant %s in force, want %s of tenant %s, to which the namespace is bound now", or(e.Class), or(e.Tenant), or(d.binding.Class), or(d.binding.Tenant))
 	}

@@ -120,9 +120,12 @@ func (t *Table) sweepLive(ctx context.Context, e *entry) {
 	}
 }
 
-// reset reports whether every value of a device is the applied one, or that from before the class.
+// reset reports whether every value of a device is the applied one, or that from before the class. A rate of 0 is that of a
+// driver that was loaded again.
 func reset(r *podsock.Record) bool {
-	return part(r.ReadBack.MaxMbps, r.Applied.MaxMbps, r.Before.MaxMbps) && part(r.ReadBack.ShareMbps, r.Applied.ShareMbps, r.Before.ShareMbps) &&
+	none := new(uint32(0))
+	rate := func(now, applied, before *uint32) bool { return part(now, applied, before) || same(now, none) }
+	return rate(r.ReadBack.MaxMbps, r.Applied.MaxMbps, r.Before.MaxMbps) && rate(r.ReadBack.ShareMbps, r.Applied.ShareMbps, r.Before.ShareMbps) &&
 		part(r.ReadBack.TOS, r.Applied.TOS, r.Before.TOS)
 }
 
@@ -170,7 +173,7 @@ func (t *Table) observe(ctx context.Context, e *entry) *entry {
 		next.Drift = !holds(e.Applied, now)
 		if next.Drift {
 			next.Reason = fmt.Sprintf("device %s: found %s, want %s as applied", e.Device, show(next.ReadBack), show(e.Applied))
-		} else {
+		} else if !next.Pending {
 			next.Reason = ""
 		}
 	}

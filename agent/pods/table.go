@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -160,7 +161,7 @@ func (t *Table) List(ctx context.Context, counters bool) []podsock.Record {
 	out := make([]podsock.Record, len(entries))
 	for i, e := range entries {
 		out[i] = e.Record
-		if counters && e.Found.ID != "" {
+		if counters && e.Device != "" && e.Found.ID != "" {
 			if found, err := t.o.Devices.Counters(ctx, e.Found); err == nil {
 				out[i].Counters = found
 			}
@@ -223,15 +224,16 @@ func (t *Table) Add(ctx context.Context, a podsock.Attachment, source podsock.So
 	if err := a.Check(); err != nil {
 		return podsock.Record{}, err
 	}
-	d, err := t.decide(&a)
-	if err != nil {
-		return podsock.Record{}, err
-	}
 	old, unlock, err := t.lockEntry(ctx, a.Key, a.Device)
 	if err != nil {
 		return podsock.Record{}, err
 	}
 	defer unlock()
+	a.Assigned = cmp.Or(a.Assigned, t.assigned(&a, old))
+	d, err := t.decide(&a)
+	if err != nil {
+		return podsock.Record{}, err
+	}
 	if old != nil && old.Device != a.Device {
 		if err := t.release(ctx, old); err != nil {
 			return podsock.Record{}, err
@@ -250,7 +252,7 @@ func (t *Table) Add(ctx context.Context, a podsock.Attachment, source podsock.So
 		case err != nil:
 			return podsock.Record{}, err
 		case !over:
-			return other.Record, nil
+			return t.assign(ctx, other, a.Assigned), nil
 		}
 		// The baseline of the device is what it had before any class, not what the ended pod had.
 		e.Before, e.Applied, e.replaces, known = other.Before, other.Applied, other.Key, other.Found
@@ -346,6 +348,11 @@ func (t *Table) apply(ctx context.Context, of *entry, d decision, known podsock.
 	if e.Device == "" {
 		if !noLevers(e.Levers) {
 			e.Missing = "no device of its own: the class is recorded, and nothing is applied"
+		}
+		if e.SharedDevice != "" {
+			if found, err := t.o.Devices.Find(ctx, Query{e.Key, e.SharedDevice, known}); err == nil {
+				e.Found = found // unknown otherwise: only its port is not reported
+			}
 		}
 		return &e, nil
 	}

@@ -472,6 +472,24 @@ func (e FabricRole) Valid() bool {
 	}
 }
 
+// Defines values for FeedFunctions.
+const (
+	FeedFunctionsNode FeedFunctions = "node"
+	FeedFunctionsPlan FeedFunctions = "plan"
+)
+
+// Valid indicates whether the value is a known member of the FeedFunctions enum.
+func (e FeedFunctions) Valid() bool {
+	switch e {
+	case FeedFunctionsNode:
+		return true
+	case FeedFunctionsPlan:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FieldReceiptOutcome.
 const (
 	FieldReceiptOutcomeAcknowledged FieldReceiptOutcome = "acknowledged"
@@ -1518,6 +1536,9 @@ type AdmissionTrafficKind string
 
 // Attachment defines model for Attachment.
 type Attachment struct {
+	// ClaimedBps Rate that is promised to the tenant's workloads on the port, in bits per second, such as bandwidth that a scheduler books. A plan that gives the tenant less there for sure has the finding `claims-exceed-guarantee`. On an attachment it is the sum over all feeds, absent for none, and ignored in requests.
+	ClaimedBps *ClaimedBps `json:"claimed_bps,omitempty"`
+
 	// FeedOnly Only feeds claim the attachment, not the operator. Present when true. An entry of a request with `true` is ignored, so that a tenant that was read can be written back.
 	FeedOnly *bool `json:"feed_only,omitempty"`
 
@@ -1770,6 +1791,9 @@ type CalibrationList struct {
 
 // Cap Largest rate in bit/s of all the tenant's flows together on any link. 0 means no cap, otherwise at least 1000000 and at least the guarantee.
 type Cap = int64
+
+// ClaimedBps Rate that is promised to the tenant's workloads on the port, in bits per second, such as bandwidth that a scheduler books. A plan that gives the tenant less there for sure has the finding `claims-exceed-guarantee`. On an attachment it is the sum over all feeds, absent for none, and ignored in requests.
+type ClaimedBps = int64
 
 // Class defines model for Class.
 type Class struct {
@@ -2361,6 +2385,9 @@ type Feed struct {
 	Attachments []FeedAttachment `json:"attachments"`
 	CreatedAt   time.Time        `json:"created_at"`
 
+	// Functions Who chooses the virtual functions of the tenant's workloads on the feed's ports (RoCE). `plan`: the plan gives the tenant a function of each port that it shares. `node`: the port's host does, as in Kubernetes; the plan gives the tenant a share without a function, which the host agent sets on those that the workloads hold.
+	Functions *FeedFunctions `json:"functions,omitempty"`
+
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
 
@@ -2375,12 +2402,18 @@ type Feed struct {
 
 // FeedAttachment defines model for FeedAttachment.
 type FeedAttachment struct {
+	// ClaimedBps Rate that is promised to the tenant's workloads on the port, in bits per second, such as bandwidth that a scheduler books. A plan that gives the tenant less there for sure has the finding `claims-exceed-guarantee`. On an attachment it is the sum over all feeds, absent for none, and ignored in requests.
+	ClaimedBps *ClaimedBps `json:"claimed_bps,omitempty"`
+
 	// Name Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
 	Name *PortName `json:"name,omitempty"`
 
 	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port Port `json:"port"`
 }
+
+// FeedFunctions Who chooses the virtual functions of the tenant's workloads on the feed's ports (RoCE). `plan`: the plan gives the tenant a function of each port that it shares. `node`: the port's host does, as in Kubernetes; the plan gives the tenant a share without a function, which the host agent sets on those that the workloads hold.
+type FeedFunctions string
 
 // FeedList defines model for FeedList.
 type FeedList struct {
@@ -2391,6 +2424,9 @@ type FeedList struct {
 // FeedPut defines model for FeedPut.
 type FeedPut struct {
 	Attachments []FeedAttachment `json:"attachments"`
+
+	// Functions Who chooses the virtual functions of the tenant's workloads on the feed's ports (RoCE). `plan`: the plan gives the tenant a function of each port that it shares. `node`: the port's host does, as in Kubernetes; the plan gives the tenant a share without a function, which the host agent sets on those that the workloads hold.
+	Functions *FeedFunctions `json:"functions,omitempty"`
 }
 
 // FeedResult defines model for FeedResult.

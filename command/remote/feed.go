@@ -5,6 +5,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 // feed are the verbs for feeds: ports that outside systems claim for tenants.
@@ -40,9 +41,9 @@ func (c *cli) feedShow(cmd *cobra.Command, client *apiclient.ClientWithResponses
 	}
 	summary := gen.FeedSummary{Name: f.Name, Tenant: f.Tenant, Ports: f.Ports, Version: f.Version, Actor: f.Actor, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt}
 	return c.print(cmd, f, func() *table { return c.feedTable([]gen.FeedSummary{summary}) }, func() *table {
-		t := c.newTable("port")
+		t := c.newTable("port", "claimed>")
 		for _, a := range f.Attachments {
-			t.add(portName(a.Name, a.Port))
+			t.add(portName(a.Name, a.Port), rateOrDash(cmdline.OrZero(a.ClaimedBps)))
 		}
 		return t
 	})

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ type claim struct {
 	namespaces  int
 	pods        map[types.UID]bool
 	ports       map[string]bool
+	claimed     map[string]int64 // rates booked for pods, in bit/s, by port
 	attachments []*v1alpha1.FabricAttachment
 	// disputed are namespaces that other bindings select too, with the names of those.
 	disputed []dispute
@@ -44,7 +46,7 @@ func claims(c cluster, fabric string) []*claim {
 		if b.Spec.Fabric != fabric {
 			continue
 		}
-		cl := &claim{binding: b, pods: map[types.UID]bool{}, ports: map[string]bool{}}
+		cl := &claim{binding: b, pods: map[types.UID]bool{}, ports: map[string]bool{}, claimed: map[string]int64{}}
 		byName[b.Name] = cl
 		all = append(all, cl)
 	}
@@ -74,6 +76,7 @@ func claims(c cluster, fabric string) []*claim {
 			cl.disputed = append(cl.disputed, dispute{ns.Name, otherNames(found, b.Name)})
 		}
 	}
+	booked := map[booking]bool{}
 	for i := range c.attachments {
 		a := &c.attachments[i]
 		cl := byName[holder(holders[a.Namespace], a)]
@@ -85,8 +88,19 @@ func claims(c cluster, fabric string) []*claim {
 		if a.Spec.Device.Port != "" {
 			cl.ports[a.Spec.Device.Port] = true
 		}
+		if of := bookingOf(a); a.Spec.ClaimedBps != nil && a.Spec.Device.Port != "" && !booked[of] {
+			booked[of] = true
+			cl.claimed[a.Spec.Device.Port] += *a.Spec.ClaimedBps
+		}
 	}
 	return all
+}
+
+// booking is one allocation of a claim: pods that share the claim have one attachment each, and the rate together.
+type booking struct{ namespace, claim, device, port string }
+
+func bookingOf(a *v1alpha1.FabricAttachment) booking {
+	return booking{a.Namespace, a.Spec.Network, a.Spec.Interface, a.Spec.Device.Port}
 }
 
 // holder returns the name of the binding to which an attachment belongs, of those that select its namespace.
@@ -110,24 +124,19 @@ func otherNames(found []*v1alpha1.TenantBinding, name string) []string {
 	return others
 }
 
-// feed returns the sorted ports that the claims on a tenant hold together.
-func feed(all []*claim, tenant string) []string {
-	ports := map[string]bool{}
+// feed returns the ports that the claims on a tenant hold together, sorted, with the rates booked there.
+func feed(all []*claim, tenant string) []FeedPort {
+	ports := map[string]int64{}
 	for _, c := range all {
 		if c.binding.Spec.Tenant == tenant {
 			for p := range c.ports {
-				ports[p] = true
+				ports[p] += c.claimed[p]
 			}
 		}
 	}
-	return sorted(ports)
-}
-
-func sorted(set map[string]bool) []string {
-	list := make([]string, 0, len(set))
-	for p := range set {
-		list = append(list, p)
+	list := make([]FeedPort, 0, len(ports))
+	for _, p := range slices.Sorted(maps.Keys(ports)) {
+		list = append(list, FeedPort{p, min(ports[p], MaxClaimedBps)})
 	}
-	slices.Sort(list)
 	return list
 }

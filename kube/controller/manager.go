@@ -13,9 +13,9 @@ import (
 type Manager interface {
 	// Tenant returns a tenant with its figures in force; ErrNotFound when the fabric or the tenant does not exist.
 	Tenant(ctx context.Context, fabric, tenant string) (Tenant, error)
-	// PutFeed replaces the ports that the feed claims for the tenant; without ports the feed is removed. Ports that the fabric
-	// does not accept are a *BadPortsError, and nothing is changed.
-	PutFeed(ctx context.Context, fabric, tenant, feed string, ports []string) error
+	// PutFeed replaces the ports that the feed claims for the tenant; without ports the feed is removed. The nodes choose the
+	// virtual functions there. Ports that the fabric does not accept are a *BadPortsError, and nothing is changed.
+	PutFeed(ctx context.Context, fabric, tenant, feed string, ports []FeedPort) error
 	// InForce returns the plan in force, with an empty name when there is none.
 	InForce(ctx context.Context, fabric string) (Plan, error)
 	// Plan compiles the current declarations and returns the name of the plan.
@@ -61,6 +61,15 @@ type RefusedError struct {
 
 // Error returns code and detail.
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Detail) }
+
+// FeedPort is a port that a feed claims, by identifier or name.
+type FeedPort struct {
+	Port       string
+	ClaimedBps int64 // rates booked for pods there, in bit/s, 0 to MaxClaimedBps
+}
+
+// MaxClaimedBps is the largest rate that the manager accepts for a port.
+const MaxClaimedBps = 1_000_000_000_000_000
 
 // Tenant is a tenant as the manager has it.
 type Tenant struct {

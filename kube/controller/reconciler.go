@@ -181,7 +181,10 @@ func (p *pass) log(ctx context.Context, err error, doing, what string) {
 // must not hold up the others.
 func (p *pass) putFeed(ctx context.Context, tenant string) ([]BadPort, error) {
 	ports := feed(p.claims, tenant)
-	key := strings.Join(ports, "\n")
+	key := ""
+	for _, f := range ports {
+		key += fmt.Sprintf("%s %d\n", f.Port, f.ClaimedBps)
+	}
 	if s, ok := p.memory.feeds[tenant]; ok && s.ports == key && p.Now().Sub(s.at) < p.Repeat {
 		return s.bad, nil
 	}
@@ -189,8 +192,8 @@ func (p *pass) putFeed(ctx context.Context, tenant string) ([]BadPort, error) {
 	err := p.Manager.PutFeed(ctx, p.fabric, tenant, p.Feed, ports)
 	if bad := (*BadPortsError)(nil); errors.As(err, &bad) {
 		left = bad.Ports
-		good := slices.DeleteFunc(ports, func(s string) bool {
-			return slices.ContainsFunc(left, func(b BadPort) bool { return b.Port == s })
+		good := slices.DeleteFunc(ports, func(f FeedPort) bool {
+			return slices.ContainsFunc(left, func(b BadPort) bool { return b.Port == f.Port })
 		})
 		err = p.Manager.PutFeed(ctx, p.fabric, tenant, p.Feed, good)
 	}

@@ -46,6 +46,7 @@ func (p *pass) status(c *claim) {
 	t, s, b := p.tenants[c.binding.Spec.Tenant], &c.binding.Status, c.binding
 	s.ObservedGeneration = b.Generation
 	s.Namespaces, s.Pods, s.Ports = int32(c.namespaces), int32(len(c.pods)), int32(len(c.ports))
+	s.ClaimedBps = claimedBps(c)
 	p.set(b, v1alpha1.ConditionBound, p.bound(c))
 	p.set(b, v1alpha1.ConditionUnambiguous, unambiguous(c))
 	p.set(b, v1alpha1.ConditionInForce, p.inForce(c))
@@ -63,6 +64,18 @@ func (p *pass) status(c *claim) {
 	s.ContendedSeconds = settled(s.ContendedSeconds, t.tenant.ContendedSeconds, 0.01, 60)
 	s.Plan, s.PolicyRevision = p.plan.Name, p.plan.Revision
 	s.Classes = p.classes(c)
+}
+
+// claimedBps returns the rates booked for a binding's pods on all ports together; nil without any.
+func claimedBps(c *claim) *int64 {
+	sum := int64(0)
+	for _, rate := range c.claimed {
+		sum += rate
+	}
+	if sum == 0 {
+		return nil
+	}
+	return &sum
 }
 
 // settled returns the new value of a measured figure, or the old one if it differs from that by at most the fraction, or by

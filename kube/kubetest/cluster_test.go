@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	log.SetLogger(logr.Discard())
 	start := time.Now()
-	c, err := kubetest.Start()
+	c, err := kubetest.Start(kubetest.ConsumableCapacity)
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,13 +48,19 @@ type Cluster struct {
 // Enabled reports whether the binaries are there; tests skip without them.
 func Enabled() bool { return os.Getenv(Folder) != "" }
 
-// Start starts a cluster with the CRDs. Its caller stops it.
-func Start() (*Cluster, error) { return start(filepath.Join(Manifests(), "crds")) }
+// ConsumableCapacity is the feature gate of capacities that several claims consume of one device (alpha, and off by default, in
+// Kubernetes 1.34). Without it the API server drops shareID and consumedCapacity from allocations.
+const ConsumableCapacity = "DRAConsumableCapacity=true"
+
+// Start starts a cluster with the CRDs, whose API server has feature gates, such as NAME=true. Its caller stops it.
+func Start(gates ...string) (*Cluster, error) {
+	return start(gates, filepath.Join(Manifests(), "crds"))
+}
 
 // StartEmpty starts a cluster without any object of Fairlane. Its caller stops it.
-func StartEmpty() (*Cluster, error) { return start() }
+func StartEmpty() (*Cluster, error) { return start(nil) }
 
-func start(crds ...string) (*Cluster, error) {
+func start(gates []string, crds ...string) (*Cluster, error) {
 	bin, err := binaries(os.Getenv(Folder))
 	if err != nil {
 		return nil, err
@@ -70,6 +77,9 @@ func start(crds ...string) (*Cluster, error) {
 		ControlPlaneStartTimeout: 3 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 	}}
+	if len(gates) > 0 {
+		c.env.ControlPlane.GetAPIServer().Configure().Set("feature-gates", strings.Join(gates, ","))
+	}
 	if c.Config, err = c.env.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(bin))
 	}

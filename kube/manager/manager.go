@@ -93,7 +93,7 @@ func whole(v *float64) *int64 {
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // PutFeed replaces the ports that the feed claims for the tenant.
-func (m *Manager) PutFeed(ctx context.Context, fabric, tenant, feed string, ports []string) error {
+func (m *Manager) PutFeed(ctx context.Context, fabric, tenant, feed string, ports []controller.FeedPort) error {
 	if len(ports) == 0 {
 		r, err := m.api.DeleteFeedWithResponse(ctx, fabric, tenant, feed, &gen.DeleteFeedParams{IfMatch: new("*")})
 		if err != nil {
@@ -104,9 +104,12 @@ func (m *Manager) PutFeed(ctx context.Context, fabric, tenant, feed string, port
 		}
 		return checked(r, r.Body)
 	}
-	body := gen.FeedPut{Attachments: make([]gen.FeedAttachment, len(ports))}
-	for i, p := range ports {
-		body.Attachments[i].Port = p
+	body := gen.FeedPut{Functions: new(gen.FeedFunctionsNode), Attachments: make([]gen.FeedAttachment, len(ports))}
+	for i := range ports {
+		body.Attachments[i].Port = ports[i].Port
+		if ports[i].ClaimedBps > 0 {
+			body.Attachments[i].ClaimedBps = &ports[i].ClaimedBps
+		}
 	}
 	r, err := m.api.PutFeedWithResponse(ctx, fabric, tenant, feed, &gen.PutFeedParams{IfMatch: new("*")}, body)
 	if err != nil {
@@ -119,7 +122,7 @@ func (m *Manager) PutFeed(ctx context.Context, fabric, tenant, feed string, port
 }
 
 // badPorts returns the ports at which a problem points, nil unless it points only at ports.
-func badPorts(err error, ports []string) error {
+func badPorts(err error, ports []controller.FeedPort) error {
 	problem := (*client.ProblemError)(nil)
 	if !errors.As(err, &problem) || len(problem.Errors) == 0 {
 		return nil
@@ -130,7 +133,7 @@ func badPorts(err error, ports []string) error {
 		if !ok || i >= len(ports) {
 			return nil
 		}
-		bad.Ports = append(bad.Ports, controller.BadPort{Port: ports[i], Reason: f.Detail})
+		bad.Ports = append(bad.Ports, controller.BadPort{Port: ports[i].Port, Reason: f.Detail})
 	}
 	return bad
 }

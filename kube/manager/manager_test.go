@@ -102,11 +102,11 @@ func TestAFeederNeedsNoMoreThanItsRole(t *testing.T) {
 	}
 
 	bad := (*controller.BadPortsError)(nil)
-	if err := m.PutFeed(ctx, "lab", "red", feed, []string{"h2:1", "h9:1"}); !errors.As(err, &bad) || len(bad.Ports) != 1 || bad.Ports[0].Port != "h9:1" || !strings.Contains(bad.Ports[0].Reason, "h9") {
+	if err := m.PutFeed(ctx, "lab", "red", feed, []controller.FeedPort{{Port: "h2:1"}, {Port: "h9:1"}}); !errors.As(err, &bad) || len(bad.Ports) != 1 || bad.Ports[0].Port != "h9:1" || !strings.Contains(bad.Ports[0].Reason, "h9") {
 		t.Fatalf("an unknown port: %v", err)
 	}
 	for range 2 {
-		if err := m.PutFeed(ctx, "lab", "red", feed, []string{"h2:1", "h3:1"}); err != nil {
+		if err := m.PutFeed(ctx, "lab", "red", feed, []controller.FeedPort{{Port: "h2:1", ClaimedBps: 40_000_000_000}, {Port: "h3:1"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

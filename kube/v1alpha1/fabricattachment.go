@@ -95,6 +95,12 @@ type FabricAttachmentSpec struct {
 	Class string `json:"class,omitempty"`
 	// Device is what was attached.
 	Device AttachedDevice `json:"device"`
+	// ClaimedBps is the rate that the scheduler booked of the device for the pod's claim, in bits per second; absent without one.
+	// Pods that share a claim have one rate together.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000000000000
+	// +optional
+	ClaimedBps *int64 `json:"claimedBps,omitempty"`
 }
 
 // DeviceClass is what a device was given, or what was read back from it. A value that does not apply is absent.

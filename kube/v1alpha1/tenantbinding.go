@@ -157,6 +157,9 @@ type TenantBindingStatus struct {
 	Pods int32 `json:"pods"`
 	// Ports is the number of ports that the binding claims for its tenant.
 	Ports int32 `json:"ports"`
+	// ClaimedBps is the sum of the rates that the scheduler booked for the binding's pods, in bits per second; absent without any.
+	// +optional
+	ClaimedBps *int64 `json:"claimedBps,omitempty"`
 	// Classes are the classes of the tenant, with what the plan in force assigns to them.
 	// +listType=map
 	// +listMapKey=name
@@ -192,6 +195,7 @@ const (
 // +kubebuilder:printcolumn:name="Shares held",type=string,JSONPath=`.status.conditions[?(@.type=="SharesHeld")].status`
 // +kubebuilder:printcolumn:name="Entitled",type=integer,priority=1,JSONPath=`.status.entitledBps`
 // +kubebuilder:printcolumn:name="Delivered",type=integer,priority=1,JSONPath=`.status.deliveredBps`
+// +kubebuilder:printcolumn:name="Claimed",type=integer,priority=1,JSONPath=`.status.claimedBps`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type TenantBinding struct {
 	metav1.TypeMeta   `json:",inline"`

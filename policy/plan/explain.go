@@ -212,7 +212,10 @@ func (p *Plan) explainRoCE() []Explanation {
 	for _, t := range r.Traffic {
 		served[t.Port] = append(served[t.Port], t.Tenant)
 		text := fmt.Sprintf("%s with DSCP %d, priority %d, queue %d", t.Tenant, t.DSCP, t.Priority, t.Queue)
-		if t.VFShare > 0 {
+		switch {
+		case t.VFShare > 0 && t.Function == NodeFunction:
+			text += fmt.Sprintf(", VF share %d of 1000 for the functions that the host gives it", t.VFShare)
+		case t.VFShare > 0:
 			text += fmt.Sprintf(", VF share %d of 1000 for function %d", t.VFShare, t.Function)
 		}
 		note[t.Port] = append(note[t.Port], text)

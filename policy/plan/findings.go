@@ -34,6 +34,8 @@ const (
 	CodeFlowUnreachable = "flow-unreachable"
 	// CodeOverbooked: the guarantees of the tenants on a link exceed it, so none of them is kept in full.
 	CodeOverbooked = "guarantee-overbooked"
+	// CodeClaimsExceed: workloads of a tenant are promised more of a port than the plan gives the tenant for sure.
+	CodeClaimsExceed = "claims-exceed-guarantee"
 	// CodeDCQCNSharedPort: tenants send from one NIC port, whose DCQCN registers cannot distinguish them.
 	CodeDCQCNSharedPort = "dcqcn-shared-port"
 	// CodeUncalibratedSpeed: a link is faster or slower than any speed that the profile was calibrated at.

@@ -8,6 +8,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
+// NodeFunction stands for the functions that the port's host gives to the workloads of a tenant: they divide the tenant's share,
+// which the host's agent sets.
+const NodeFunction = -1
+
 // FunctionShare is the share of a port that a plan gives to a virtual function, which belongs to one of the tenants there.
 type FunctionShare struct {
 	Tenant      string
@@ -20,11 +24,12 @@ func (s FunctionShare) Mbps(line quantity.BitRate) uint64 {
 	return max(1, uint64(line/quantity.Mbps)*uint64(s.Thousandths)/1000)
 }
 
-// Functions returns the shares of virtual functions by port, by function. Ports from which at most one tenant sends are not divided.
+// Functions returns the shares of virtual functions by port, by function, without those that a host gives to functions of its
+// choice. Ports from which at most one tenant sends are not divided.
 func (p *RoCEPlan) Functions() map[ident.PortID][]FunctionShare {
 	out := make(map[ident.PortID][]FunctionShare)
 	for i := range p.Traffic {
-		if t := &p.Traffic[i]; t.VFShare > 0 {
+		if t := &p.Traffic[i]; t.VFShare > 0 && t.Function != NodeFunction {
 			out[t.Port] = append(out[t.Port], FunctionShare{t.Tenant, t.Function, t.VFShare})
 		}
 	}

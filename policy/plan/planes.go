@@ -53,7 +53,7 @@ type RoCEPlacement struct {
 	Queue    uint8        `json:"queue"`
 	// VFShare is the tenant's share of a port from which others send too, in thousandths; 0 when no other tenant sends from the port.
 	VFShare int `json:"vf_share,omitempty"`
-	// Function is the tenant's virtual function on the port, from 0. It has the share, if there is one.
+	// Function is the tenant's virtual function on the port, from 0, or NodeFunction. It has the share, if there is one.
 	Function int `json:"function,omitempty"`
 }
 

@@ -24,7 +24,8 @@ const maxFunctions = 4096
 const maxShareRate = 1<<32 - 1
 
 // assign gives the tenants of ports their functions: the function of the plan in force, since the tenant's workload already uses it; to the
-// others, by name, the lowest free ones. A tenant that is alone on a port keeps its number for when others join.
+// others, by name, the lowest free ones. A tenant that is alone on a port keeps its number for when others join. A tenant whose functions the
+// port's host chooses has no number.
 func (s *Settings) assign() {
 	inForce := make(map[ident.PortID][]*plan.RoCEPlacement)
 	if old := s.m.Input.InForce; old != nil && old.RoCE != nil {
@@ -42,6 +43,11 @@ func (s *Settings) assign() {
 // assignAt gives the tenants of one port their functions.
 func (s *Settings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
 	taken := make(map[int]bool)
+	for _, t := range p.tenants {
+		if k, ok := model.Attachment(s.m, t, p.id); ok && s.m.Tenants[t].Attachments[k].NodeFunctions {
+			s.functions[model.TenantPort{Tenant: t, Port: p.id}] = plan.NodeFunction
+		}
+	}
 	for _, old := range inForce {
 		k := slices.IndexFunc(p.tenants, func(t int32) bool { return s.m.Tenants[t].Name == old.Tenant })
 		if k < 0 || taken[old.Function] || old.Function < 0 || old.Function >= maxFunctions {
@@ -69,7 +75,7 @@ func has[K comparable, V any](m map[K]V, k K) bool {
 	return ok
 }
 
-// shareReasons explains the shares of a port's functions, and that other functions have none.
+// shareReasons explains the shares of a port's functions, and that other functions have none from the plan.
 func (s *Settings) shareReasons(p *nicPort) []plan.Reason {
 	legal := fmt.Sprintf("0..%d", int64(maxShareRate))
 	line := quantity.BitRate(p.line)
@@ -80,15 +86,22 @@ func (s *Settings) shareReasons(p *nicPort) []plan.Reason {
 			shares = append(shares, plan.FunctionShare{Tenant: s.m.Tenants[t].Name, Function: s.functions[model.TenantPort{Tenant: t, Port: p.id}], Thousandths: share})
 		}
 	}
-	slices.SortFunc(shares, func(a, b plan.FunctionShare) int { return cmp.Compare(a.Function, b.Function) })
+	slices.SortFunc(shares, func(a, b plan.FunctionShare) int {
+		return cmp.Or(cmp.Compare(a.Function, b.Function), cmp.Compare(a.Tenant, b.Tenant))
+	})
+	chosen := false
 	for _, share := range shares {
-		field := shareRegister
-		if share.Function > 0 {
+		field, reason := shareRegister, "reason.formula.function-share"
+		switch {
+		case share.Function == plan.NodeFunction:
+			chosen = true
+			field, reason = phrase.Write("reason.field.assigned-functions", "field", shareRegister), "reason.formula.function-share-assigned"
+		case share.Function > 0:
 			field = fmt.Sprintf("%s[%d]", shareRegister, share.Function)
 		}
 		out = append(out, plan.Reason{
 			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: plan.RuleShareByWeight,
-			Formula: phrase.Write("reason.formula.function-share", "part", fmt.Sprint(share.Thousandths), "line", line.String(),
+			Formula: phrase.Write(reason, "part", fmt.Sprint(share.Thousandths), "line", line.String(),
 				"tenants", strconv.Itoa(len(shares)), "function", fmt.Sprint(share.Function)),
 		})
 	}
@@ -98,6 +111,8 @@ func (s *Settings) shareReasons(p *nicPort) []plan.Reason {
 		formula = phrase.Write("reason.formula.function-receivers")
 	case len(out) == 0 && len(p.tenants) > 1:
 		formula = phrase.Write("reason.formula.function-sender")
+	case chosen:
+		formula = phrase.Write("reason.formula.function-assigned")
 	case len(out) > 0:
 		formula = phrase.Write("reason.formula.function-free")
 	}

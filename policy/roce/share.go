@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlane/internal/quantity"
 	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/subnet/ident"
 )
 
 // findSharers lists, for each port with several sending tenants, the tenants that share it: those with a flow from it. A tenant without any
@@ -100,4 +103,33 @@ func (s *Settings) shareRest(p *nicPort) {
 		}
 		s.shares[model.TenantPort{Tenant: t, Port: p.id}] = max(1, int(float64(rest)*w/total))
 	}
+}
+
+// ForSure returns what a tenant has for sure of the rate of one of its ports, if its weight were w: the share of its virtual functions, or the
+// whole port where no other tenant may send. A tenant that only receives there has nothing.
+func (s *Settings) ForSure(tenant int32, port ident.PortID, w quantity.Weight) quantity.BitRate {
+	i, ok := slices.BinarySearchFunc(s.ports, port, func(p nicPort, id ident.PortID) int { return p.id.Compare(id) })
+	if !ok {
+		return 0
+	}
+	p := &s.ports[i]
+	line := quantity.BitRate(p.line)
+	at := slices.Index(p.sharers, tenant)
+	switch {
+	case len(p.tenants) == 1 || len(p.sharers) == 1 && at == 0:
+		return line
+	case at < 0:
+		return 0
+	}
+	share := s.shares[model.TenantPort{Tenant: tenant, Port: port}]
+	if w != s.m.Tenants[tenant].Weight {
+		total := float64(w)
+		for _, other := range p.sharers {
+			if other != tenant {
+				total += float64(s.m.Tenants[other].Weight)
+			}
+		}
+		share = max(1, int(wholePort*float64(w)/total))
+	}
+	return quantity.BitRate(plan.FunctionShare{Thousandths: share}.Mbps(line)) * quantity.Mbps
 }

@@ -143,6 +143,9 @@ func functionTenants(p *policy.Plan) map[ident.PortID]map[int]string {
 	out := map[ident.PortID]map[int]string{}
 	for i := range p.RoCE.Traffic {
 		t := &p.RoCE.Traffic[i]
+		if t.Function == policy.NodeFunction {
+			continue // the plan does not know which functions they are
+		}
 		if out[t.Port] == nil {
 			out[t.Port] = map[int]string{}
 		}

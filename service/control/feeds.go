@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
 
@@ -12,11 +13,15 @@ type Feed struct {
 	Fabric, Tenant string
 	Name           string         // 1..63 of a-z 0-9 -, unique in its tenant
 	Ports          []ident.PortID // sorted; nil in lists
-	Count          int            // of Ports
-	Actor          string         // who changed it last
-	Version        int64          // grows with every change of Ports, from 1
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	// Claimed has the rates that are promised to the tenant's workloads, one for each of Ports; nil: none, and in lists.
+	Claimed []quantity.BitRate
+	// NodeFunctions says that the ports' hosts choose the virtual functions of the workloads.
+	NodeFunctions bool
+	Count         int    // of Ports
+	Actor         string // who changed it last
+	Version       int64  // grows with every change of Ports, Claimed or NodeFunctions, from 1
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
 }
 
 // MaxFeeds bounds the feeds of one tenant.
@@ -31,7 +36,7 @@ type FeedRepo interface {
 	Feeds(ctx context.Context, fabric string, tenants ...string) ([]Feed, error)
 	// ListFeeds lists feeds by tenant and name, without their ports.
 	ListFeeds(ctx context.Context, f FeedFilter, p Page) (list []Feed, next string, err error)
-	// PutFeed adds a feed when f.Version is 0, else replaces the ports of the one at f.Version, and returns it with its
+	// PutFeed adds a feed when f.Version is 0, else replaces the claims of the one at f.Version, and returns it with its
 	// new version.
 	PutFeed(ctx context.Context, f Feed) (Feed, error)
 	// DeleteFeed removes a feed.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/quantity"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -51,6 +52,7 @@ func checkFeeds(t *testing.T, f *fixture) {
 	stored("feeds of red", []control.Feed{small, large}, "red")
 
 	change := small
+	change.Claimed, change.NodeFunctions = []quantity.BitRate{0, 40 * quantity.Gbps}, true
 	change.Ports, change.Actor, change.UpdatedAt = []ident.PortID{port(1, 1), port(2, 1)}, "other", at().Add(time.Second)
 	f.tx(func(r control.Repos) (err error) { change, err = r.PutFeed(ctx, change); return err })
 	if change.Version != 2 || change.Count != 2 {
@@ -64,7 +66,7 @@ func checkFeeds(t *testing.T, f *fixture) {
 		f.view(func(r control.Repos) error {
 			got, err := paged(1, func(p control.Page) ([]control.Feed, string, error) { return r.ListFeeds(ctx, by, p) })
 			for i := range want {
-				want[i].Ports = nil
+				want[i].Ports, want[i].Claimed = nil, nil
 			}
 			f.equal("list", want, got)
 			return err
@@ -88,7 +90,7 @@ func checkFeeds(t *testing.T, f *fixture) {
 			return err
 		}
 		sl := ident.SL(3)
-		tn.Attachments = append(tn.Attachments, tenants.Attachment{Port: port(1, 1), FeedOnly: true}, tenants.Attachment{Port: port(2, 1), SL: &sl})
+		tn.Attachments = append(tn.Attachments, tenants.Attachment{Port: port(1, 1), FeedOnly: true, Claimed: quantity.Gbps, NodeFunctions: true}, tenants.Attachment{Port: port(2, 1), SL: &sl})
 		got, err := r.UpdateTenant(ctx, tn)
 		f.equal("attachments", tn.Attachments, got.Attachments)
 		return err

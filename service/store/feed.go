@@ -12,7 +12,9 @@ type feedRow struct {
 	ID          int64  `gorm:"column:id;primaryKey"`
 	TenantID    int64  `gorm:"column:tenant_id"`
 	Name        string `gorm:"column:name"`
-	Ports       []byte `gorm:"column:ports"` // JSON, as packed returns it
+	Ports       []byte `gorm:"column:ports"`             // JSON, as packed returns it
+	Claimed     []byte `gorm:"column:claimed"`           // JSON, as packed returns it; nil: none
+	ByNode      int    `gorm:"column:functions_by_node"` // 0 or 1
 	Count       int    `gorm:"column:count"`
 	Actor       string `gorm:"column:actor"`
 	Version     int64  `gorm:"column:version"`
@@ -46,9 +48,11 @@ func (r *repos) Feeds(ctx context.Context, fabric string, tenants ...string) ([]
 	}
 	return tryEach(rows, func(x tenantFeed) (control.Feed, error) {
 		out := x.domain(fabric)
-		body, err := unpacked(x.Row.Ports)
-		if err == nil {
-			err = json.Unmarshal(body, &out.Ports)
+		err := unpackJSON(x.Row.Ports, &out.Ports)
+		if err == nil && x.Row.Claimed != nil {
+			if err = unpackJSON(x.Row.Claimed, &out.Claimed); err == nil && len(out.Claimed) != len(out.Ports) {
+				err = fmt.Errorf("found %d claimed rates, want one for each of %d ports", len(out.Claimed), len(out.Ports))
+			}
 		}
 		if err != nil {
 			err = fmt.Errorf("read feed %s of tenant %s of %s: %w", out.Name, out.Tenant, fabric, err)
@@ -64,7 +68,7 @@ func (r *repos) ListFeeds(ctx context.Context, by control.FeedFilter, p control.
 		return nil, "", err
 	}
 	q := r.in(ctx).Model(&feedRow{}).
-		Select("tenant_feeds.name, count, actor, tenant_feeds.version, tenant_feeds.created_at_us, tenant_feeds.updated_at_us, tenants.name AS tenant").
+		Select("tenant_feeds.name, functions_by_node, count, actor, tenant_feeds.version, tenant_feeds.created_at_us, tenant_feeds.updated_at_us, tenants.name AS tenant").
 		Joins("JOIN tenants ON tenants.id = tenant_feeds.tenant_id").Where("tenants.fabric_id = ?", f.ID)
 	if by.Tenant != "" {
 		q = q.Where("tenants.name = ?", by.Tenant)
@@ -85,15 +89,16 @@ func (r *repos) PutFeed(ctx context.Context, f control.Feed) (control.Feed, erro
 	if err != nil {
 		return control.Feed{}, err
 	}
-	body, err := json.Marshal(f.Ports)
-	if err == nil {
-		body, err = packed(body)
+	ports, err := packJSON(f.Ports)
+	var claims []byte
+	if err == nil && f.Claimed != nil {
+		claims, err = packJSON(f.Claimed)
 	}
 	if err != nil {
 		return control.Feed{}, fmt.Errorf("encode feed %s of %s: %w", f.Name, f.Tenant, err)
 	}
 	f.Count, f.Version = len(f.Ports), f.Version+1
-	row := feedRow{TenantID: t.ID, Name: f.Name, Ports: body, Count: f.Count, Actor: f.Actor, Version: f.Version, CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.UpdatedAt)}
+	row := feedRow{TenantID: t.ID, Name: f.Name, Ports: ports, Claimed: claims, ByNode: bit(f.NodeFunctions), Count: f.Count, Actor: f.Actor, Version: f.Version, CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.UpdatedAt)}
 	if f.Version == 1 {
 		if err := r.in(ctx).Create(&row).Error; err != nil {
 			return control.Feed{}, fmt.Errorf("insert feed %s of %s: %w", f.Name, f.Tenant, err)
@@ -101,8 +106,25 @@ func (r *repos) PutFeed(ctx context.Context, f control.Feed) (control.Feed, erro
 		return f, nil
 	}
 	res := r.in(ctx).Model(&feedRow{}).Where("tenant_id = ? AND name = ? AND version = ?", t.ID, f.Name, f.Version-1).Updates(map[string]any{
-		"ports": row.Ports, "count": row.Count, "actor": row.Actor, "version": row.Version, "updated_at_us": row.UpdatedAtUS})
+		"ports": row.Ports, "claimed": row.Claimed, "functions_by_node": row.ByNode, "count": row.Count, "actor": row.Actor, "version": row.Version, "updated_at_us": row.UpdatedAtUS})
 	return f, changed(res, stale("feed", f.Name, f.Version-1), "update feed %s of %s", f.Name, f.Tenant)
+}
+
+// packJSON and unpackJSON store a value as compressed JSON.
+func packJSON(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return packed(body)
+}
+
+func unpackJSON(b []byte, to any) error {
+	body, err := unpacked(b)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, to)
 }
 
 func (r *repos) DeleteFeed(ctx context.Context, fabric, tenant, name string) error {
@@ -119,6 +141,6 @@ func (r *repos) DeleteFeed(ctx context.Context, fabric, tenant, name string) err
 }
 
 func (x *tenantFeed) domain(fabric string) control.Feed {
-	return control.Feed{Fabric: fabric, Tenant: x.Tenant, Name: x.Row.Name, Count: x.Row.Count, Actor: x.Row.Actor, Version: x.Row.Version,
+	return control.Feed{Fabric: fabric, Tenant: x.Tenant, Name: x.Row.Name, NodeFunctions: x.Row.ByNode != 0, Count: x.Row.Count, Actor: x.Row.Actor, Version: x.Row.Version,
 		CreatedAt: fromMicros(x.Row.CreatedAtUS), UpdatedAt: fromMicros(x.Row.UpdatedAtUS)}
 }

@@ -72,6 +72,8 @@ type attachmentRow struct {
 	PortNum  int    `gorm:"column:port_num"`
 	SL       *int   `gorm:"column:sl"`
 	FeedOnly int    `gorm:"column:feed_only"` // 0 or 1
+	Claimed  int64  `gorm:"column:claimed_bps"`
+	ByNode   int    `gorm:"column:functions_by_node"` // 0 or 1
 }
 
 func (attachmentRow) TableName() string { return "tenant_attachments" }

@@ -148,7 +148,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	a.Assigned = ""
+	a.Assigned, a.SharedDevice, a.ClaimedBps = "", "", 0
 	record, err := s.o.Table.Add(r.Context(), a, podsock.SourceCNI)
 	s.answer(w, r, record, err)
 }
@@ -159,7 +159,7 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	a.Assigned = ""
+	a.Assigned, a.SharedDevice, a.ClaimedBps = "", "", 0
 	s.answer(w, r, struct{}{}, s.o.Table.Check(r.Context(), a))
 }
 

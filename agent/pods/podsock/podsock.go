@@ -81,6 +81,12 @@ type Attachment struct {
 	// Assigned is the class that an administrator gave to the device, by a DeviceClass; empty: that of the binding. The agent
 	// ignores it in requests.
 	Assigned string `json:"assigned_class,omitempty"`
+	// SharedDevice is a device that several claims hold, so that no class is applied to it: it only says on which port the pod
+	// is. The agent ignores it in requests.
+	SharedDevice string `json:"shared_device,omitempty"`
+	// ClaimedBps is the rate that the cluster's scheduler booked for the pod on its device, in bit/s; 0: none. The agent ignores
+	// it in requests.
+	ClaimedBps int64 `json:"claimed_bps,omitempty"`
 }
 
 // Levers are what a class sets on each device of its pods. A nil lever is not set.
@@ -338,7 +344,7 @@ func (a *Attachment) Check() error {
 	if a.NetNS != "" && (!filepath.IsAbs(a.NetNS) || len(a.NetNS) > 4096 || strings.ContainsRune(a.NetNS, 0)) {
 		return invalid("netns", a.NetNS, "an absolute path")
 	}
-	return first(a.Key.Check(), a.Pod.CheckIdentity(), a.FailPolicy.Check(), CheckDevice(a.Device), CheckGUID(a.GUID))
+	return first(a.Key.Check(), a.Pod.CheckIdentity(), a.FailPolicy.Check(), CheckDevice(a.Device), CheckDevice(a.SharedDevice), CheckGUID(a.GUID))
 }
 
 // first returns the first error.

@@ -18,6 +18,8 @@ type Reading struct {
 	nicparam.Setting
 	By  nicparam.Backend
 	Err error // if set, there is no value
+	// Acting is the value that acts now, if that differs until something ends that the host knows, such as a pod; nil otherwise.
+	Acting *uint64
 }
 
 // Accessor accesses the parameters of one or several ports through one back end.

@@ -31,7 +31,7 @@ type Manager struct {
 	Measured controller.Shares
 	Places   []controller.Placement
 
-	feeds    map[string][]string // by tenant/feed
+	feeds    map[string][]string // by tenant/feed; a port with a rate is PORT=RATE
 	inForce  string
 	rollouts []controller.Rollout
 	Calls    map[string]int // by method
@@ -133,7 +133,7 @@ func (m *Manager) Tenant(_ context.Context, fabric, tenant string) (controller.T
 }
 
 // PutFeed stores a feed.
-func (m *Manager) PutFeed(_ context.Context, fabric, tenant, feed string, ports []string) error {
+func (m *Manager) PutFeed(_ context.Context, fabric, tenant, feed string, ports []controller.FeedPort) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.begin("PutFeed", fabric); err != nil {
@@ -141,8 +141,8 @@ func (m *Manager) PutFeed(_ context.Context, fabric, tenant, feed string, ports 
 	}
 	bad := &controller.BadPortsError{}
 	for _, p := range ports {
-		if reason, ok := m.Unknown[p]; ok {
-			bad.Ports = append(bad.Ports, controller.BadPort{Port: p, Reason: reason})
+		if reason, ok := m.Unknown[p.Port]; ok {
+			bad.Ports = append(bad.Ports, controller.BadPort{Port: p.Port, Reason: reason})
 		}
 	}
 	if len(bad.Ports) > 0 {
@@ -151,7 +151,14 @@ func (m *Manager) PutFeed(_ context.Context, fabric, tenant, feed string, ports 
 	if len(ports) == 0 {
 		delete(m.feeds, tenant+"/"+feed)
 	} else {
-		m.feeds[tenant+"/"+feed] = slices.Clone(ports)
+		list := make([]string, len(ports))
+		for i, p := range ports {
+			list[i] = p.Port
+			if p.ClaimedBps > 0 {
+				list[i] += fmt.Sprintf("=%d", p.ClaimedBps)
+			}
+		}
+		m.feeds[tenant+"/"+feed] = list
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -23,29 +24,61 @@ type FeedChange struct {
 	Attached, Detached []ident.PortID
 }
 
-// claimed returns the ports that feeds claim, sorted, each once.
-func claimed(feeds []control.Feed) []ident.PortID {
-	var all []ident.PortID
-	for _, f := range feeds {
-		all = append(all, f.Ports...)
-	}
-	slices.SortFunc(all, ident.PortID.Compare)
-	return slices.Compact(all)
+// FeedInput is the whole content of a feed.
+type FeedInput struct {
+	Ports []FeedPort
+	// NodeFunctions says that the ports' hosts choose the virtual functions of workloads.
+	NodeFunctions bool
 }
 
-// withClaims returns the operator's attachments with those that only feeds claim, sorted by port.
-func withClaims(own []tenants.Attachment, claims []ident.PortID) []tenants.Attachment {
+// FeedPort names a port with the rate that is promised to workloads there.
+type FeedPort struct {
+	Port    string
+	Claimed quantity.BitRate // 0 to MaxClaimed
+}
+
+// MaxClaimed bounds what one feed claims of a port. The sum of all feeds of a tenant stays within an integer.
+const MaxClaimed = quantity.BitRate(1_000_000_000_000_000)
+
+// claimed returns what feeds claim together, as attachments by feeds alone, sorted by port, each once.
+func claimed(feeds []control.Feed) []tenants.Attachment {
+	var all []tenants.Attachment
+	for _, f := range feeds {
+		for i, port := range f.Ports {
+			a := tenants.Attachment{Port: port, FeedOnly: true, NodeFunctions: f.NodeFunctions}
+			if f.Claimed != nil {
+				a.Claimed = f.Claimed[i]
+			}
+			all = append(all, a)
+		}
+	}
+	slices.SortFunc(all, func(a, b tenants.Attachment) int { return a.Port.Compare(b.Port) })
+	out := all[:0]
+	for _, a := range all {
+		if last := len(out) - 1; last >= 0 && out[last].Port == a.Port {
+			out[last].Claimed += a.Claimed
+			out[last].NodeFunctions = out[last].NodeFunctions || a.NodeFunctions
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// withClaims returns the operator's attachments with those that only feeds claim, sorted by port, and with what feeds say of either.
+func withClaims(own, claims []tenants.Attachment) []tenants.Attachment {
 	if len(claims) == 0 {
 		return own
 	}
 	out := make([]tenants.Attachment, 0, len(own)+len(claims))
-	for _, port := range claims {
-		for len(own) > 0 && own[0].Port.Compare(port) < 0 {
+	for _, a := range claims {
+		for len(own) > 0 && own[0].Port.Compare(a.Port) < 0 {
 			out, own = append(out, own[0]), own[1:]
 		}
-		if len(own) == 0 || own[0].Port != port {
-			out = append(out, tenants.Attachment{Port: port, FeedOnly: true})
+		if len(own) > 0 && own[0].Port == a.Port {
+			a.SL, a.FeedOnly, own = own[0].SL, false, own[1:]
 		}
+		out = append(out, a)
 	}
 	return append(out, own...)
 }
@@ -100,10 +133,10 @@ func (s *Tenancy) Feed(ctx context.Context, fabric, tenant, feed string) (f cont
 	return f, err
 }
 
-// PutFeed makes a feed claim exactly the named ports for a tenant, and adds the feed when the tenant has none of the name.
+// PutFeed makes a feed claim exactly the given ports for a tenant, and adds the feed when the tenant has none of the name.
 // version is the version that the caller has seen, 0 for a feed that does not exist, or AnyVersion. A port that the latest
 // snapshot lacks is an *InvalidError, and nothing changes. When the claims are the same, the feed keeps its version.
-func (s *Tenancy) PutFeed(ctx context.Context, fabric, tenant, feed string, version int64, ports []string) (out FeedChange, err error) {
+func (s *Tenancy) PutFeed(ctx context.Context, fabric, tenant, feed string, version int64, in FeedInput) (out FeedChange, err error) {
 	if !tenants.ValidName(feed) {
 		return out, control.Invalid("", phrase.Of("problem.feed-name", "found", control.Clipped(feed)))
 	}
@@ -122,10 +155,10 @@ func (s *Tenancy) PutFeed(ctx context.Context, fabric, tenant, feed string, vers
 			return err
 		}
 		before := next
-		if next.Ports, err = s.resolveFeed(ctx, r, fabric, ports); err != nil {
+		if err := s.resolveFeed(ctx, r, &next, in); err != nil {
 			return err
 		}
-		if x.at >= 0 && slices.Equal(before.Ports, next.Ports) {
+		if x.at >= 0 && slices.Equal(before.Ports, next.Ports) && slices.Equal(before.Claimed, next.Claimed) && before.NodeFunctions == next.NodeFunctions {
 			out.Feed = before
 			return nil
 		}
@@ -161,7 +194,7 @@ func (s *Tenancy) DeleteFeed(ctx context.Context, fabric, tenant, feed string, v
 			return err
 		}
 		out := FeedChange{Feed: gone}
-		out.Ports, out.Version = nil, 0
+		out.Ports, out.Claimed, out.Version = nil, nil, 0
 		return s.applyFeed(ctx, r, x.tenant, slices.Delete(slices.Clone(x.feeds), x.at, x.at+1), gone.Ports, &out)
 	})
 }
@@ -190,28 +223,41 @@ func fresh(feed string, want, have int64) error {
 	return nil
 }
 
-// resolveFeed converts port names into identifiers, sorted.
-func (s *Tenancy) resolveFeed(ctx context.Context, r control.Repos, fabric string, ports []string) ([]ident.PortID, error) {
-	out := make([]ident.PortID, 0, len(ports))
-	if len(ports) == 0 {
-		return out, nil // also before the first discovery
+// resolveFeed fills a feed by its input, with ports by identifier, sorted.
+func (s *Tenancy) resolveFeed(ctx context.Context, r control.Repos, f *control.Feed, in FeedInput) error {
+	f.Ports, f.Claimed, f.NodeFunctions = make([]ident.PortID, 0, len(in.Ports)), nil, in.NodeFunctions
+	if len(in.Ports) == 0 {
+		return nil // also before the first discovery
 	}
-	_, topo, err := s.Latest(ctx, r, fabric)
+	_, topo, err := s.Latest(ctx, r, f.Fabric)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var bad control.InvalidError
-	seen := make(map[ident.PortID]bool, len(ports))
-	for i, text := range ports {
-		id, err := resolveOnce(topo, text, seen)
+	seen, rates := make(map[ident.PortID]bool, len(in.Ports)), map[ident.PortID]quantity.BitRate{}
+	for i, p := range in.Ports {
+		id, err := resolveOnce(topo, p.Port, seen)
 		if err != nil {
 			bad.AddFrom(fmt.Sprintf("/attachments/%d/port", i), err)
 			continue
 		}
-		out = append(out, id)
+		if p.Claimed < 0 || p.Claimed > MaxClaimed {
+			bad.Add(fmt.Sprintf("/attachments/%d/claimed_bps", i), phrase.Of("problem.between", "found", int64(p.Claimed), "min", 0, "max", int64(MaxClaimed)))
+			continue
+		}
+		f.Ports = append(f.Ports, id)
+		if p.Claimed > 0 {
+			rates[id] = p.Claimed
+		}
 	}
-	slices.SortFunc(out, ident.PortID.Compare)
-	return out, bad.OrNil()
+	slices.SortFunc(f.Ports, ident.PortID.Compare)
+	if len(rates) > 0 {
+		f.Claimed = make([]quantity.BitRate, len(f.Ports))
+		for i, id := range f.Ports {
+			f.Claimed[i] = rates[id]
+		}
+	}
+	return bad.OrNil()
 }
 
 // applyFeed brings a tenant's attachments in line with its feeds, after the claims of one changed from the ports before,
@@ -234,28 +280,46 @@ func (s *Tenancy) applyFeed(ctx context.Context, r control.Repos, before control
 		if err := s.revise(ctx, r, before.Fabric, policyChange{said: said, put: []tenants.Tenant{t}}); err != nil {
 			return err
 		}
-		// The tenant sees this event, and must not learn the names of feeds.
+		// The tenant sees this event, and must not learn the names of feeds. Claims that change on the same ports are no event of it.
+		if len(out.Attached)+len(out.Detached) == 0 {
+			return s.recordFeed(ctx, r, before.Fabric, t.Name, claims, out, said)
+		}
 		if err := s.AddEvent(ctx, r, control.Event{Fabric: before.Fabric, Kind: "tenant.updated", Subject: t.Name,
 			Said: phrase.Of("event.attachments", "tenant", t.Name, "attached", len(out.Attached), "detached", len(out.Detached))},
 			control.Change{Before: portList{Detached: out.Detached}, After: portList{Attached: out.Attached}}); err != nil {
 			return err
 		}
 	}
+	return s.recordFeed(ctx, r, before.Fabric, t.Name, claims, out, said)
+}
+
+// recordFeed records a change of a feed that claimed other ports before.
+func (s *Tenancy) recordFeed(ctx context.Context, r control.Repos, fabric, tenant string, claims []ident.PortID, out *FeedChange, said phrase.Text) error {
 	kind := "feed.replaced"
 	if out.Version == 0 {
 		kind = "feed.deleted"
 	}
-	return s.AddEvent(ctx, r, control.Event{Fabric: before.Fabric, Kind: kind, Subject: out.Name, Said: said}, control.Change{
-		Before: portList{Tenant: t.Name, Released: missingPorts(claims, out.Ports)}, After: portList{Tenant: t.Name, Claimed: missingPorts(out.Ports, claims)}})
+	return s.AddEvent(ctx, r, control.Event{Fabric: fabric, Kind: kind, Subject: out.Name, Said: said}, control.Change{
+		Before: portList{Tenant: tenant, Released: missingPorts(claims, out.Ports)},
+		After:  portList{Tenant: tenant, Claimed: missingPorts(out.Ports, claims), Promised: promised(&out.Feed)}})
+}
+
+// promised returns what a feed claims of all its ports together; 0 for none.
+func promised(f *control.Feed) (sum quantity.BitRate) {
+	for _, rate := range f.Claimed {
+		sum += rate
+	}
+	return sum
 }
 
 // portList is one side of an audit entry about a feed: the difference alone, since a feed may have thousands of ports.
 type portList struct {
-	Tenant   string         `json:"tenant,omitempty"`
-	Claimed  []ident.PortID `json:"claimed,omitempty"`  // by the feed
-	Released []ident.PortID `json:"released,omitempty"` // by the feed
-	Attached []ident.PortID `json:"attached,omitempty"` // to the tenant
-	Detached []ident.PortID `json:"detached,omitempty"` // from the tenant
+	Tenant   string           `json:"tenant,omitempty"`
+	Promised quantity.BitRate `json:"promised_bps,omitempty"` // to workloads, on all ports of the feed
+	Claimed  []ident.PortID   `json:"claimed,omitempty"`      // by the feed
+	Released []ident.PortID   `json:"released,omitempty"`     // by the feed
+	Attached []ident.PortID   `json:"attached,omitempty"`     // to the tenant
+	Detached []ident.PortID   `json:"detached,omitempty"`     // from the tenant
 }
 
 func portsOf(t tenants.Tenant) []ident.PortID {

@@ -57,10 +57,18 @@ func labWithFeeds(t *testing.T, r *controltest.Rig) *feeds {
 	return &feeds{t, r.Service}
 }
 
+// claim is a feed's input of ports alone.
+func claim(ports ...string) (in tenancy.FeedInput) {
+	for _, p := range ports {
+		in.Ports = append(in.Ports, tenancy.FeedPort{Port: p})
+	}
+	return in
+}
+
 // put makes a feed of red claim ports.
 func (f *feeds) put(feed string, ports ...string) tenancy.FeedChange {
 	f.t.Helper()
-	out, err := f.s.PutFeed(f.t.Context(), "lab", "red", feed, control.AnyVersion, ports)
+	out, err := f.s.PutFeed(f.t.Context(), "lab", "red", feed, control.AnyVersion, claim(ports...))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -263,7 +271,7 @@ func TestAFeedIsChangedWholeOrNotAtAll(t *testing.T) {
 			"a bad name":         {"A b", 0, nil, []string{""}},
 		} {
 			leaves(t, f.s, what, func() {
-				_, err := f.s.PutFeed(ctx, "lab", "red", c.feed, c.version, c.ports)
+				_, err := f.s.PutFeed(ctx, "lab", "red", c.feed, c.version, claim(c.ports...))
 				if d := cmp.Diff(c.want, pointers(err)); d != "" {
 					t.Errorf("%s: %v\n%s", what, err, d)
 				}
@@ -274,23 +282,23 @@ func TestAFeedIsChangedWholeOrNotAtAll(t *testing.T) {
 		}
 		leaves(t, f.s, "stale versions and missing objects", func() {
 			for _, v := range []int64{0, 2} {
-				_, err := f.s.PutFeed(ctx, "lab", "red", "a", v, []string{"h3"})
+				_, err := f.s.PutFeed(ctx, "lab", "red", "a", v, claim("h3"))
 				controltest.MustFail(t, fmt.Sprintf("version %d", v), err, control.ErrPrecondition)
 			}
-			_, err := f.s.PutFeed(ctx, "lab", "red", "new", 1, []string{"h3"})
+			_, err := f.s.PutFeed(ctx, "lab", "red", "new", 1, claim("h3"))
 			controltest.MustFail(t, "version 1 of none", err, control.ErrPrecondition)
-			_, err = f.s.PutFeed(ctx, "lab", "nobody", "a", 0, []string{"h3"})
+			_, err = f.s.PutFeed(ctx, "lab", "nobody", "a", 0, claim("h3"))
 			controltest.MustFail(t, "no tenant", err, control.ErrNotFound)
 			_, err = f.s.Feed(ctx, "lab", "red", "new")
 			controltest.MustFail(t, "no feed", err, control.ErrNotFound)
 			controltest.MustFail(t, "deletion of no feed", f.s.DeleteFeed(ctx, "lab", "red", "new", control.AnyVersion), control.ErrNotFound)
 			controltest.MustFail(t, "deletion at another version", f.s.DeleteFeed(ctx, "lab", "red", "a", 7), control.ErrPrecondition)
-			if again, err := f.s.PutFeed(ctx, "lab", "red", "a", 1, []string{"h2/P1"}); err != nil || again.Version != 1 {
+			if again, err := f.s.PutFeed(ctx, "lab", "red", "a", 1, claim("h2/P1")); err != nil || again.Version != 1 {
 				t.Errorf("the same ports again: %+v, %v", again, err)
 			}
 			dry := control.DryRun(ctx)
 			err = f.s.Atomic(dry, func(ctx context.Context) error {
-				c, err := f.s.PutFeed(ctx, "lab", "red", "a", 1, []string{"h3"})
+				c, err := f.s.PutFeed(ctx, "lab", "red", "a", 1, claim("h3"))
 				if len(c.Attached) != 1 || len(c.Detached) != 1 || c.Version != 2 {
 					t.Errorf("a dry run says %+v", c)
 				}
@@ -303,7 +311,7 @@ func TestAFeedIsChangedWholeOrNotAtAll(t *testing.T) {
 		for i := range control.MaxFeeds - 1 {
 			f.put(fmt.Sprintf("f%d", i))
 		}
-		if _, err := f.s.PutFeed(ctx, "lab", "red", "last", 0, nil); controltest.Code(err) != "too-many" {
+		if _, err := f.s.PutFeed(ctx, "lab", "red", "last", 0, claim()); controltest.Code(err) != "too-many" {
 			t.Errorf("one feed too many: %v", err)
 		}
 	})
@@ -316,11 +324,11 @@ func TestChangesOfFeedsAreRecorded(t *testing.T) {
 		f := labWithFeeds(t, r)
 		before := stateOf(t, f.s, "lab")
 		feeder := control.WithPrincipal(t.Context(), control.Principal{Kind: control.PrincipalService, Name: "k8s", Grants: []tenants.Grant{{Role: tenants.RoleFeeder, Domain: tenants.Domain{Fabric: "lab"}}}})
-		c, err := f.s.PutFeed(feeder, "lab", "red", "kubernetes-lab1", 0, []string{"h1", "h2"})
+		c, err := f.s.PutFeed(feeder, "lab", "red", "kubernetes-lab1", 0, claim("h1", "h2"))
 		if err != nil || c.Actor != "k8s" || len(c.Attached) != 1 {
 			t.Fatal(c, err)
 		}
-		if _, err := f.s.PutFeed(feeder, "lab", "red", "kubernetes-lab1", 1, []string{"h2"}); err != nil { // no attachment changes
+		if _, err := f.s.PutFeed(feeder, "lab", "red", "kubernetes-lab1", 1, claim("h2")); err != nil { // no attachment changes
 			t.Fatal(err)
 		}
 		after := stateOf(t, f.s, "lab")
@@ -387,7 +395,7 @@ func TestTwoFeedsWriteConcurrently(t *testing.T) {
 				version := int64(0)
 				for i := range rounds {
 					ports := [][]string{{"h2", "h3"}, {"h2"}}[i%2]
-					c, err := r.Manager(t).PutFeed(t.Context(), "lab", "red", feed, version, ports)
+					c, err := r.Manager(t).PutFeed(t.Context(), "lab", "red", feed, version, claim(ports...))
 					if err != nil || c.Version != version+1 {
 						t.Errorf("feed %s, round %d: %+v, %v", feed, i, c, err)
 						return
@@ -448,7 +456,7 @@ func TestAFeedOfTwentyThousandPorts(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			used, begun := processorTime(), time.Now()
-			c, err := s.PutFeed(ctx, "lab", "red", "a", control.AnyVersion, ports[:n])
+			c, err := s.PutFeed(ctx, "lab", "red", "a", control.AnyVersion, claim(ports[:n]...))
 			runtime.ReadMemStats(&after)
 			if err != nil || c.Count != n {
 				t.Fatal(c.Count, err)

@@ -156,6 +156,7 @@ func (s *Tenancy) AddAttachment(ctx context.Context, fabric, tenant string, in A
 		at, had := slices.BinarySearchFunc(t.Attachments, a, func(x, y tenants.Attachment) int { return x.Port.Compare(y.Port) })
 		switch {
 		case had && t.Attachments[at].FeedOnly:
+			a.Claimed, a.NodeFunctions = t.Attachments[at].Claimed, t.Attachments[at].NodeFunctions
 			t.Attachments[at] = a
 			return nil
 		case had:
@@ -209,7 +210,7 @@ func (s *Tenancy) DeleteAttachment(ctx context.Context, fabric, tenant, port, ta
 		if names := claimants(feeds)(id); t.Attachments[i].FeedOnly {
 			return &control.ConflictError{Code: "in-use", Said: phrase.Of("problem.feeds-claim", "tenant", tenant, "port", id, "feeds", names)}
 		} else if len(names) > 0 {
-			t.Attachments[i] = tenants.Attachment{Port: id, FeedOnly: true}
+			t.Attachments[i].SL, t.Attachments[i].FeedOnly = nil, true
 			return nil
 		}
 		t.Attachments = slices.Delete(t.Attachments, i, i+1)

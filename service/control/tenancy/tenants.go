@@ -179,7 +179,7 @@ func (s *Tenancy) deleteTenant(ctx context.Context, r control.Repos, fabric, nam
 
 // resolveTenant converts port names into identifiers, adds the ports that feeds claim, and validates the tenant by itself.
 // base is the JSON pointer of the tenant in its request.
-func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric string, in TenantInput, feeds []ident.PortID, base string) (tenants.Tenant, error) {
+func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric string, in TenantInput, feeds []tenants.Attachment, base string) (tenants.Tenant, error) {
 	if _, err := r.Fabric(ctx, fabric); err != nil {
 		return tenants.Tenant{}, err
 	}

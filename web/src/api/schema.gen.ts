@@ -3120,12 +3120,26 @@ export interface components {
             feed_only?: boolean;
             /** @description The feeds that claim the attachment. Absent without one, and for callers whose roles are all on single tenants. Ignored in requests. */
             feeds?: components["schemas"]["Name"][];
+            claimed_bps?: components["schemas"]["ClaimedBps"];
         };
+        /**
+         * Format: int64
+         * @description Rate that is promised to the tenant's workloads on the port, in bits per second, such as bandwidth that a scheduler books. A plan that gives the tenant less there for sure has the finding `claims-exceed-guarantee`. On an attachment it is the sum over all feeds, absent for none, and ignored in requests.
+         */
+        ClaimedBps: number;
+        /**
+         * @description Who chooses the virtual functions of the tenant's workloads on the feed's ports (RoCE). `plan`: the plan gives the tenant a function of each port that it shares. `node`: the port's host does, as in Kubernetes; the plan gives the tenant a share without a function, which the host agent sets on those that the workloads hold.
+         * @default plan
+         * @enum {string}
+         */
+        FeedFunctions: "plan" | "node";
         FeedAttachment: {
             port: components["schemas"]["Port"];
             name?: components["schemas"]["PortName"];
+            claimed_bps?: components["schemas"]["ClaimedBps"];
         };
         FeedPut: {
+            functions?: components["schemas"]["FeedFunctions"];
             attachments: components["schemas"]["FeedAttachment"][];
         };
         FeedSummary: {
@@ -3158,6 +3172,7 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            functions?: components["schemas"]["FeedFunctions"];
             attachments: components["schemas"]["FeedAttachment"][];
         };
         FeedList: {
@@ -10683,11 +10698,13 @@ export interface operations {
                      *       "actor": "kubernetes",
                      *       "attachments": [
                      *         {
+                     *           "claimed_bps": 40000000000,
                      *           "name": "h1/P1",
                      *           "port": "0x0200000000010000:1"
                      *         }
                      *       ],
                      *       "created_at": "2026-11-21T10:00:00.017Z",
+                     *       "functions": "node",
                      *       "name": "kubernetes-lab1",
                      *       "ports": 1,
                      *       "tenant": "red",
@@ -10736,12 +10753,14 @@ export interface operations {
                  * @example {
                  *       "attachments": [
                  *         {
-                 *           "port": "h1"
+                 *           "port": "h1",
+                 *           "claimed_bps": 40000000000
                  *         },
                  *         {
                  *           "port": "0x0200000000010300:1"
                  *         }
-                 *       ]
+                 *       ],
+                 *       "functions": "node"
                  *     }
                  */
                 "application/json": components["schemas"]["FeedPut"];

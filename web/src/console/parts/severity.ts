@@ -2,7 +2,10 @@
 export type Severity = "missed" | "limited" | "note";
 
 const order: [Severity, string[]][] = [
-  ["missed", ["flow-unreachable", "guarantee-overbooked", "weight-unreachable", "cap-unenforced"]],
+  [
+    "missed",
+    ["flow-unreachable", "guarantee-overbooked", "claims-exceed-guarantee", "weight-unreachable", "cap-unenforced"],
+  ],
   [
     "limited",
     [
