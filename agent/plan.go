@@ -152,6 +152,9 @@ func (p *planner) leaf(l *gnmitree.Leaf) error {
 		if err := portThere(c, t.Key.Port, l.Path); err != nil {
 			return err
 		}
+		if p.agent.ofPods(t.Key) {
+			return refusedForPods(c, t.Key, l.Path)
+		}
 		c.set(t.Key, v, false)
 		return nil
 	case t.Leaf != "" && t.Key.Port > 0:
@@ -176,6 +179,17 @@ func portThere(c *cardPlan, port int, at gnmitree.Path) error {
 		return gnmitree.Errorf(codes.NotFound, "%s: card %q has no port %d, it has %d ports", at, c.card.nic().Name, port, len(c.card.nic().Ports))
 	}
 	return nil
+}
+
+// ofPods reports whether a parameter is a rate of functions that the table of pods sets.
+func (a *Agent) ofPods(k nicparam.Key) bool {
+	return a.o.Tenants != nil && (k.Name == "vf_tx_share" || k.Name == "vf_tx_max")
+}
+
+func refusedForPods(c *cardPlan, k nicparam.Key, at gnmitree.Path) error {
+	const why = "the agent divides the port among the functions of pods, and sets their rates itself"
+	return nicyang.StatusError(codes.Unimplemented, fmt.Sprintf("%s: %s", at, why),
+		[]nicyang.Failure{{Reason: nicyang.ReasonAbsent, Path: at.String(), NIC: c.card.nic().Name, Key: k, Text: why}})
 }
 
 // set adds a parameter with its value.

@@ -15,6 +15,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
+	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
 
@@ -364,4 +365,19 @@ func TestTransactionsAreLimited(t *testing.T) {
 	refuses(t, a, codes.ResourceExhausted, "the maximum", give("eth-a", key(1, "rpg_ai_rate"), 9))
 	r.do(func() { r.now = r.now.Add(1e9) })
 	mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 9))
+}
+
+func TestRatesOfFunctionsOfPodsAreNotSetByManagers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.agent(t, func(o *agent.Options) { o.Tenants = func(ident.PortID) map[int]string { return nil } })
+	for _, name := range []string{"vf_tx_share", "vf_tx_max"} {
+		got := refuses(t, a, codes.Unimplemented, "the agent divides the port among the functions of pods", give("eth-a", key(1, name), 5), give("eth-a", key(1, "rpg_ai_rate"), 20))
+		if len(got) != 1 || got[0].Key != key(1, name) {
+			t.Errorf("failures %+v", got)
+		}
+	}
+	if got := r.file("rp_ai_rate"); got == "20" {
+		t.Error("a refused set was written in part")
+	}
 }

@@ -80,7 +80,8 @@ programs() {
     mv "$to/multus.part" "$to/multus"
   fi
   make --no-print-directory bin/cni/cnitool bin/fairlane-cni
-  cp bin/cni/{bridge,host-local,loopback} bin/fairlane-cni "$to/"
+  make --no-print-directory bin/fairlane bin/fairlane-kube bin/fairlane-agent
+  cp bin/cni/{bridge,host-local,loopback} bin/fairlane-cni bin/fairlane bin/fairlane-kube bin/fairlane-agent "$to/"
   ln -sf "$folder/kubelet" "$to/kubelet"
 }
 

@@ -56,16 +56,17 @@ func (a *app) serve(ctx context.Context) (err error) {
 		return errors.Join(err, closeAll(listeners))
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	on, err := agent.New(ctx, agent.Options{
-		Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: buildinfo.Version(), Fresh: c.Fresh, FreshNV: c.FreshNV,
-		FreshCounters: c.Counters, SweepEvery: c.Sweep, SampleInterval: c.Sample, SetsPerSecond: c.SetsPerSecond, Log: log,
-	})
-	if err != nil {
-		return errors.Join(err, closeAll(listeners))
-	}
 	p, err := openPods(ctx, &c, h, log)
 	if err != nil {
 		return errors.Join(err, closeAll(listeners))
+	}
+	on, err := agent.New(ctx, agent.Options{
+		Tenants: p.tenants(),
+		Host:    h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: buildinfo.Version(), Fresh: c.Fresh, FreshNV: c.FreshNV,
+		FreshCounters: c.Counters, SweepEvery: c.Sweep, SampleInterval: c.Sample, SetsPerSecond: c.SetsPerSecond, Log: log,
+	})
+	if err != nil {
+		return errors.Join(err, closeAll(listeners), p.close())
 	}
 	return a.answer(ctx, &c, on, h, p, listeners, log, again)
 }

@@ -49,6 +49,8 @@ type Bound struct {
 	FailPolicy podsock.FailPolicy        `json:"fail_policy"`
 	CachedFor  time.Duration             `json:"cached_for"`
 	Classes    map[string]podsock.Levers `json:"classes"`
+	// Shares are those of the plan in force on the node's ports, in thousandths: they win over those of the classes. 0: none.
+	Shares map[string]uint16 `json:"shares,omitempty"`
 	// Problem says why new pods can have no class; empty: they can.
 	Problem string `json:"problem,omitempty"`
 }
@@ -120,7 +122,7 @@ func (b *Bindings) Binding(namespace string) (pods.Binding, time.Duration, pods.
 		return pods.Binding{}, age, pods.Unbound
 	}
 	return pods.Binding{
-		Name: n.Name, Tenant: n.Tenant, Class: n.Class, Levers: n.Classes[n.Class], Classes: n.Classes,
+		Name: n.Name, Tenant: n.Tenant, Class: n.Class, Levers: n.Classes[n.Class], Classes: n.Classes, Shares: n.Shares,
 		FailPolicy: n.FailPolicy, CachedFor: n.CachedFor, Problem: n.Problem,
 	}, age, pods.Bound
 }
@@ -166,8 +168,9 @@ func (b *Bindings) write() error {
 }
 
 // bindingsOf returns the binding of each bound namespace. A namespace that two bindings select has none that can be used.
-func bindingsOf(bindings []*v1alpha1.TenantBinding, namespaces []*corev1.Namespace) map[string]Bound {
+func bindingsOf(bindings []*v1alpha1.TenantBinding, namespaces []*corev1.Namespace, attachments []*v1alpha1.FabricAttachment) map[string]Bound {
 	slices.SortFunc(bindings, func(a, b *v1alpha1.TenantBinding) int { return strings.Compare(a.Name, b.Name) })
+	shares := sharesOf(attachments)
 	out, disputed := map[string]Bound{}, map[string]bool{}
 	for _, b := range bindings {
 		selector := b.Selector()
@@ -178,12 +181,36 @@ func bindingsOf(bindings []*v1alpha1.TenantBinding, namespaces []*corev1.Namespa
 			first, taken := out[n.Name]
 			switch {
 			case !taken:
-				out[n.Name] = boundBy(b)
+				bound := boundBy(b)
+				bound.Shares = shares[b.Name]
+				out[n.Name] = bound
 			case !disputed[n.Name]:
 				disputed[n.Name] = true
 				first.Problem = fmt.Sprintf("namespace %s is selected by the tenant bindings %s and %s, want one", n.Name, first.Name, b.Name)
 				out[n.Name] = first
 			}
+		}
+	}
+	return out
+}
+
+// sharesOf returns the shares that the controller wrote into the attachments of the node, by binding and port. While it writes a new
+// share into one after the other, the smaller one counts: together they must not exceed the port.
+func sharesOf(attachments []*v1alpha1.FabricAttachment) map[string]map[string]uint16 {
+	out := map[string]map[string]uint16{}
+	for _, a := range attachments {
+		planned := a.Status.Planned
+		if planned == nil || planned.ShareOf1000 == nil || *planned.ShareOf1000 < 0 || *planned.ShareOf1000 > 1000 || a.Spec.Binding == "" || a.Spec.Device.Port == "" {
+			continue
+		}
+		of := out[a.Spec.Binding]
+		if of == nil {
+			of = map[string]uint16{}
+			out[a.Spec.Binding] = of
+		}
+		share := uint16(*planned.ShareOf1000)
+		if known, ok := of[a.Spec.Device.Port]; !ok || share < known {
+			of[a.Spec.Device.Port] = share
 		}
 	}
 	return out

@@ -38,7 +38,7 @@ func ready() []v1alpha1.BindingClass {
 }
 
 func TestANamespaceGetsTheClassesOfItsBinding(t *testing.T) {
-	got := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...)}, []*corev1.Namespace{namespace("a", "red"), namespace("b", "blue")})
+	got := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...)}, []*corev1.Namespace{namespace("a", "red"), namespace("b", "blue")}, nil)
 	want := map[string]Bound{"a": {
 		Name: "red", Tenant: "t-red", Class: "default", FailPolicy: podsock.Closed, CachedFor: time.Hour,
 		Classes: map[string]podsock.Levers{"default": {MaxMbps: new(uint32(40000)), ShareOf1000: new(uint16(250)), TOS: new(uint8(106))}, "bulk": {}},
@@ -64,7 +64,7 @@ func TestWhyANamespaceHasNoClass(t *testing.T) {
 		"a deleted one beside":   {[]*v1alpha1.TenantBinding{binding("red", "red", ready()...), deleted}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := bindingsOf(c.bindings, []*corev1.Namespace{namespace("a", "red")})
+			got := bindingsOf(c.bindings, []*corev1.Namespace{namespace("a", "red")}, nil)
 			if b, ok := got["a"]; !ok || b.Problem != c.want {
 				t.Errorf("problem %q, bound %v, want %q", b.Problem, ok, c.want)
 			}
@@ -99,7 +99,7 @@ func TestBindingsAgeAndSurviveARestartWithoutTheAPIServer(t *testing.T) {
 	}
 	b := open()
 	expect(b, "a", 0, pods.Unknown)
-	bound := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...)}, []*corev1.Namespace{namespace("a", "red")})
+	bound := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...)}, []*corev1.Namespace{namespace("a", "red")}, nil)
 	if err := b.update(bound); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestAChangeOfBindingsIsNotifiedOnce(t *testing.T) {
 	bound := func(max int64) map[string]Bound {
 		c := ready()
 		c[0].MaxMbps = &max
-		return bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", c...)}, []*corev1.Namespace{namespace("a", "red")})
+		return bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", c...)}, []*corev1.Namespace{namespace("a", "red")}, nil)
 	}
 	for i, c := range []struct {
 		max  int64

@@ -30,6 +30,9 @@ type NICState struct {
 	// AllShares means that Params contains every desired share of a virtual function (ShareParam). A function without an entry
 	// must have the share 0, for example after its tenant left.
 	AllShares bool `json:"all_shares,omitempty"`
+	// PodShares means that the host's agent divides the port among the functions of pods. It occurs only in observed states; Diff
+	// then ignores shares of functions, and a driver writes none.
+	PodShares bool `json:"pod_shares,omitempty"`
 	// Acting holds the current values of parameters whose values in Params take effect at the next firmware reset. It occurs
 	// only in observed states; Diff ignores it.
 	Acting []NICParam `json:"acting,omitempty"`
@@ -52,12 +55,14 @@ type QueueState struct {
 
 // NICCapabilities are the supported settings of a NIC port.
 type NICCapabilities struct {
-	Params []string `json:"params"`          // names of the parameters that are writable now, sorted
-	Wide   bool     `json:"wide"`            // rate registers have 32 bits
-	VFs    int      `json:"vfs"`             // number of virtual functions that can have shares
-	WRCC   bool     `json:"wrcc"`            // supports senders with weights
-	Most   int      `json:"most_senders"`    // largest number of such senders
-	Reset  []string `json:"reset,omitempty"` // parameters that take effect only after a firmware reset
+	Params []string `json:"params"` // names of the parameters that are writable now, sorted
+	Wide   bool     `json:"wide"`   // rate registers have 32 bits
+	VFs    int      `json:"vfs"`    // number of virtual functions that can have shares
+	// PodShares means that the host's agent divides the port among the functions of pods, and refuses shares.
+	PodShares bool     `json:"pod_shares,omitempty"`
+	WRCC      bool     `json:"wrcc"`            // supports senders with weights
+	Most      int      `json:"most_senders"`    // largest number of such senders
+	Reset     []string `json:"reset,omitempty"` // parameters that take effect only after a firmware reset
 }
 
 // QueueCapabilities are the supported settings of an Ethernet switch.
@@ -116,6 +121,9 @@ var richest = sync.OnceValue(func() *nicparam.Table {
 // diffNIC adds the desired parameters that are absent or different.
 func diffNIC(ds *fieldwise.Differences, want, got *NICState) {
 	for _, w := range slices.Concat(want.Params, want.Cleared(got)) {
+		if w.Name == ShareParam && got.PodShares {
+			continue
+		}
 		g, ok := got.Param(w.Name, w.Index)
 		if !ok {
 			ds.Add("nic."+w.key(), strconv.FormatUint(w.Value, 10), fieldwise.Absent)
@@ -151,7 +159,7 @@ func diffSenders(ds *fieldwise.Differences, want, got *wrcc.NICConfig) {
 // Cleared returns, with value 0, the shares of functions that the observed state has and s does not, if s has AllShares. A
 // driver writes them with Params.
 func (s *NICState) Cleared(got *NICState) []NICParam {
-	if !s.AllShares {
+	if !s.AllShares || got.PodShares {
 		return nil
 	}
 	var out []NICParam
@@ -189,7 +197,7 @@ func (s *NICState) Now(name string, index int) (uint64, bool) {
 func (s *NICState) Sort() { slices.SortFunc(s.Params, compareParams) }
 
 func (s *NICState) clone() *NICState {
-	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares, Acting: slices.Clone(s.Acting)}
+	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares, PodShares: s.PodShares, Acting: slices.Clone(s.Acting)}
 	if s.WRCC != nil {
 		out.WRCC = s.WRCC.Clone()
 	}

@@ -33,6 +33,7 @@ type place struct {
 	nic       string
 	port      int
 	resetOnly []string // parameters that take effect only after a firmware reset, sorted
+	podShares bool     // the agent divides the port among the functions of pods
 }
 
 func newAgent(s *session) *agent { return &agent{s: s, names: map[string]string{}} }
@@ -70,7 +71,7 @@ func (a *agent) capabilities(ctx context.Context, dev driver.Device) (driver.Cap
 	}
 	c := &driver.NICCapabilities{
 		Params: slices.Concat(port.RuntimeNames, port.ResetNames), Reset: slices.Clone(port.ResetNames), Wide: slices.Contains(card.Capability, "rate_32"),
-		VFs: int(port.Functions), WRCC: port.WRCCSenders > 0, Most: int(port.WRCCSenders),
+		VFs: int(port.Functions), PodShares: port.PodShares, WRCC: port.WRCCSenders > 0, Most: int(port.WRCCSenders),
 	}
 	slices.Sort(c.Params)
 	slices.Sort(c.Reset)
@@ -130,7 +131,7 @@ func (a *agent) readPort(ctx context.Context, dev driver.Device, at place) (*obs
 	if err != nil {
 		return nil, a.s.classify(ctx, "configuration", dev, err)
 	}
-	o := &observed{place: at, settings: &driver.NICState{}, names: a.names}
+	o := &observed{place: at, settings: &driver.NICState{PodShares: at.podShares}, names: a.names}
 	if err := o.decode(answers); err != nil {
 		return nil, fmt.Errorf("configuration of %s: %w", dev, err)
 	}
@@ -314,7 +315,7 @@ func placeOf(prefix *gpb.Path, u *gpb.Update) (ident.PortID, place, error) {
 		return ident.PortID{}, place{}, fmt.Errorf("%s: %w", p, err)
 	}
 	slices.Sort(st.ResetNames)
-	return st.ID, place{p.Key(1, "name"), number, st.ResetNames}, nil
+	return st.ID, place{p.Key(1, "name"), number, st.ResetNames, st.PodShares}, nil
 }
 
 // pathOf returns the complete path of an update.

@@ -50,6 +50,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 		err = a.s.set(ctx, ops, sharedElems(ops))
 	}
 	if err != nil {
+		a.places = nil // an agent that began to serve pods refuses what it accepted before
 		return a.refused(ctx, dev, desiredFields, err)
 	}
 	pending := a.pending(ctx, dev, o, desiredFields)
@@ -99,6 +100,10 @@ func (o *observed) desiredFields(want *driver.NICState, rows *nicparam.Table) (o
 			w.key.Port = 0
 		}
 		_, w.reset = slices.BinarySearch(o.resetOnly, p.Name)
+		if p.Name == driver.ShareParam && o.podShares {
+			out = append(out, w) // the agent sets it
+			continue
+		}
 		got, ok := o.settings.Param(p.Name, p.Index)
 		if !ok && known {
 			missing = append(missing, w.key)

@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/gnmi"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/quantity"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/gnmidev"
@@ -114,5 +115,57 @@ func TestSimulatedHosts(t *testing.T) {
 		if c, err := d.ReadCounters(t.Context(), dev); err != nil || len(c.Counters) == 0 {
 			t.Errorf("counters %+v: %v", c, err)
 		}
+	}
+}
+
+// TestSharesOfFunctionsOfPodsAreLeftToTheHost applies a plan to a port whose agent serves pods: what pods have is neither overwritten
+// nor a difference, and everything else is applied.
+func TestSharesOfFunctionsOfPodsAreLeftToTheHost(t *testing.T) {
+	t.Parallel()
+	s, r := simulatedDevices(t)
+	o := nicHost(0x51)
+	o.Cards[0].Caps = nicparam.Caps{VFRates: true, Switchdev: true}
+	o.Cards[0].Ports[0].Functions = 4
+	h, err := s.AddHost("host-1", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := ident.PortID{Node: 0x51, Port: 1}
+	d, dev := r.driver(t, gnmi.Agent), nicDevice(driver.PlaneRoCE, id, "host-1/P1")
+	want := driver.Settings{NIC: &driver.NICState{AllShares: true, Params: []driver.NICParam{
+		{Name: "rpg_ai_rate", Value: 20}, {Name: driver.ShareParam, Index: 0, Value: 5000}, {Name: driver.ShareParam, Index: 1, Value: 20000},
+	}}}
+	wellApplied(t, d, dev, want)
+	h.ServePods(func(ident.PortID) map[int]string { return map[int]string{2: "red"} })
+	if err := h.Put(id, []nicparam.Setting{
+		{Key: nicparam.Key{Port: 1, Name: driver.ShareParam, Index: 0}, Value: 0}, {Key: nicparam.Key{Port: 1, Name: driver.ShareParam, Index: 2}, Value: 7000},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// A session that began before pods were served fails once, and then knows.
+	want.NIC.Params[0].Value = 30
+	if _, err := d.Apply(t.Context(), dev, want); err == nil {
+		t.Error("shares were written although the host serves pods")
+	}
+	if _, err := d.Apply(t.Context(), dev, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Read(t.Context(), dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := want.Diff(got); len(diff) > 0 || !got.NIC.PodShares {
+		t.Errorf("%v, pod shares %t", diff, got.NIC.PodShares)
+	}
+	for index, share := range []uint64{0, 20000, 7000, 0} {
+		if v, ok := got.NIC.Param(driver.ShareParam, index); !ok || v != share {
+			t.Errorf("function %d has %d, want %d as the pods' agent set it", index, v, share)
+		}
+	}
+	if caps, err := d.Capabilities(t.Context(), dev); err != nil || !caps.NIC.PodShares {
+		t.Errorf("capabilities %+v, %v", caps.NIC, err)
+	}
+	if c, err := d.ReadCounters(t.Context(), dev); err != nil || !c.PodShares || len(c.Functions) != 4 || c.Functions[2].Tenant != "red" || c.Functions[1].Tenant != "" {
+		t.Errorf("counters %+v, %v", c, err)
 	}
 }

@@ -148,6 +148,9 @@ func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, wan
 	if err != nil || caps.NIC == nil {
 		return refused // the caller reports that error itself
 	}
+	if caps.NIC.PodShares {
+		return refused // shares were not the reason
+	}
 	has := caps.NIC.VFs
 	if !slices.Contains(caps.NIC.Params, driver.ShareParam) {
 		has = 0

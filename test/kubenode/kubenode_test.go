@@ -87,6 +87,13 @@ func onNetwork(network string) func(*corev1.Pod) {
 	}
 }
 
+// onOther gives a pod a device of the second port of a node.
+func onOther(p *corev1.Pod) {
+	p.Annotations = map[string]string{"k8s.v1.cni.cncf.io/networks": "rdmab"}
+	one := corev1.ResourceList{corev1.ResourceName(vfResources[1]): resource.MustParse("1")}
+	p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
+}
+
 func plugin(n *kubenode.Node) map[string]any {
 	return map[string]any{"type": "fairlane-cni", "socket": n.Socket(), "spool": n.Spool()}
 }
