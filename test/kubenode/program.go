@@ -31,8 +31,8 @@ type Program struct {
 	cmd  *exec.Cmd
 }
 
-// program describes a program of the folder Programs, and starts it. It ends with the test.
-func program(t testing.TB, name, dir string, env []string, args ...string) *Program {
+// NewProgram describes a program of the folder Programs, and starts it. It ends with the test.
+func NewProgram(t testing.TB, name, dir string, env []string, args ...string) *Program {
 	p := &Program{t: t, path: filepath.Join(os.Getenv(Programs), name), args: args, env: env, Log: filepath.Join(dir, name+".log")}
 	p.Start()
 	t.Cleanup(func() {
@@ -106,14 +106,14 @@ func NewService(t testing.TB) *Service {
 	t.Helper()
 	dir := t.TempDir()
 	s := &Service{URL: "http://" + freeAddress(t), Token: "a-token-of-more-than-thirty-two-letters", dir: dir}
-	config := fmt.Sprintf("listen: [%q]\noperations: {listen: [%q]}\ndatabase: %q\nadmin_token_file: %q\nrollouts: {lease: 2s}\n",
-		s.URL[len("http://"):], freeAddress(t), filepath.Join(dir, "fairlane.db"), filepath.Join(dir, "token"))
+	config := fmt.Sprintf("listen: [%q]\noperations: {listen: [%q]}\ndatabase: %q\nadmin_token_file: %q\nrollouts: {lease: 2s}\ndiscovery: {sources: [\"ethernet:%s/*\", \"ibsim:unix:*\"]}\n",
+		s.URL[len("http://"):], freeAddress(t), filepath.Join(dir, "fairlane.db"), filepath.Join(dir, "token"), filepath.Clean(os.TempDir()))
 	for name, text := range map[string]string{"fairlane.yaml": config, "token": s.Token + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.Program = program(t, "fairlane", dir, nil, "serve", "--config", filepath.Join(dir, "fairlane.yaml"))
+	s.Program = NewProgram(t, "fairlane", dir, nil, "serve", "--config", filepath.Join(dir, "fairlane.yaml"))
 	s.Answers(t)
 	return s
 }
@@ -231,7 +231,7 @@ func NewController(t testing.TB, c *kubetest.Cluster, s *Service, fabrics ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := program(t, "fairlane-kube", dir, []string{"KUBECONFIG=" + kubeconfig}, "--cluster", "lab1", "--manager", s.URL, "--manager-token-file", filepath.Join(dir, "token"),
+	p := NewProgram(t, "fairlane-kube", dir, []string{"KUBECONFIG=" + kubeconfig}, "--cluster", "lab1", "--manager", s.URL, "--manager-token-file", filepath.Join(dir, "token"),
 		"--debounce", "300ms", "--interval", Interval.String(), "--health", "0", "--metrics", "0", "--webhook-port", port)
 	return p, port
 }

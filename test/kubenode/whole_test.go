@@ -1,7 +1,6 @@
 package kubenode_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -44,12 +43,12 @@ type whole struct {
 	teams   []*party
 }
 
-// party is a namespace with its tenant, whose pods send through a function of the node to the tenant's own host.
+// party is a namespace with its tenant, whose pods send through functions of the node to hosts of the tenant.
 type party struct {
 	name      string
 	weight    float64
-	qps       int // of a pod
-	sink      ident.PortID
+	qps       int             // of a pod
+	sinks     [2]ident.PortID // own hosts, by port of the node: each can take all that the port sends
 	namespace string
 	flows     [2][]int // by port of the node: flows of the fabric that pods can use
 	pods      []*sender
@@ -93,23 +92,15 @@ func newWhole(t *testing.T, name string, octet int, teams ...*party) *whole {
 		b := &v1alpha1.TenantBinding{ObjectMeta: metav1.ObjectMeta{Name: x.name}, Spec: v1alpha1.TenantBindingSpec{
 			Fabric: "lab", Tenant: x.name, CachedFor: metav1.Duration{Duration: time.Hour}, NamespaceSelector: v1alpha1.NamespaceSelector{MatchLabels: map[string]string{v1alpha1.LabelPrefix + "tenant": x.name}},
 		}}
-		if err := cluster.Admin.Create(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { // without its controller nobody removes the finalizer
-			_ = cluster.Admin.Get(context.Background(), client.ObjectKeyFromObject(b), b)
-			b.Finalizers = nil
-			_ = cluster.Admin.Update(context.Background(), b)
-			_ = cluster.Admin.Delete(context.Background(), b)
-		})
+		create(t, b)
 	}
 	return w
 }
 
-// startFabric starts the simulated fabric: the node's two ports, and a host for each tenant. Flows wait for pods.
+// startFabric starts the simulated fabric: the node's two ports, and two hosts for each tenant. Flows wait for pods.
 func (w *whole) startFabric() {
 	t := w.t
-	topo, err := topogen.Star(2+len(w.teams), topogen.Wire{Rate: wireRate, Delay: quantity.Microsecond})
+	topo, err := topogen.Star(2+2*len(w.teams), topogen.Wire{Rate: wireRate, Delay: quantity.Microsecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +108,13 @@ func (w *whole) startFabric() {
 	id := func(i int) ident.PortID { return topo.PortID(subnet.PortRef{Node: topo.Hosts()[i], Port: 1}) }
 	w.ports = [2]ident.PortID{id(0), id(1)}
 	for i, x := range w.teams {
-		x.sink = id(2 + i)
+		x.sinks = [2]ident.PortID{id(2 + 2*i), id(3 + 2*i)}
 		for port, source := range w.ports {
 			c.Functions[source] = functions
 			for range slots {
 				x.flows[port] = append(x.flows[port], len(c.Flows))
 				c.Waiting = append(c.Waiting, len(c.Flows))
-				c.Flows = append(c.Flows, tenants.Flow{Tenant: x.name, Src: source, Dst: x.sink, QPs: x.qps})
+				c.Flows = append(c.Flows, tenants.Flow{Tenant: x.name, Src: source, Dst: x.sinks[port], QPs: x.qps})
 			}
 		}
 		c.Tenants = append(c.Tenants, tenants.Tenant{Name: x.name, Weight: quantity.Weight(x.weight * float64(quantity.WeightOne))})

@@ -127,7 +127,7 @@ func (w *whole) revive(x *party, s *sender) {
 func (w *whole) planIsOfThePods(t *testing.T) {
 	t.Helper()
 	for _, x := range w.teams {
-		want := map[string]bool{x.sink.String(): true}
+		want := map[string]bool{x.sinks[0].String(): true, x.sinks[1].String(): true}
 		for _, s := range x.pods {
 			want[w.ports[s.port].String()] = true
 		}

@@ -86,26 +86,36 @@ func TestWeightsOfTheServiceAreDeliveredToPods(t *testing.T) {
 	w.auditVerifies(t)
 }
 
-// declareTenants declares the tenants with their present weights. Claims of the cluster stay.
-func (w *whole) declareTenants() {
+// declareTenants declares the tenants with their present weights and flows. Claims of the cluster stay.
+func (w *whole) declareTenants(flows ...kubenode.Object) {
 	w.t.Helper()
 	var list []kubenode.Object
 	for _, x := range w.teams {
-		list = append(list, kubenode.Object{"name": x.name, "weight": x.weight, "attachments": []kubenode.Object{{"port": x.sink.String()}}})
+		attachments := []kubenode.Object{{"port": x.sinks[0].String()}, {"port": x.sinks[1].String()}}
+		for _, f := range flows { // begin at ports that the operator claims too
+			if f["tenant"] == x.name {
+				attachments = append(attachments, kubenode.Object{"port": f["src"]})
+			}
+		}
+		list = append(list, kubenode.Object{"name": x.name, "weight": x.weight, "attachments": attachments})
 	}
-	w.service.Must(w.t, http.MethodPut, "/fabrics/lab/tenants", kubenode.Object{"tenants": list}, nil)
+	body := kubenode.Object{"tenants": list}
+	if len(flows) > 0 {
+		body["flows"] = flows
+	}
+	w.service.Must(w.t, http.MethodPut, "/fabrics/lab/tenants", body, nil)
 }
 
-// checkStatus declares the traffic, measures it by the service, and compares the objects of the cluster with the fabric's own counts.
+// checkStatus declares the traffic, which an operator must for the service to measure it, measures it, and compares the objects of the cluster with the fabric's own counts.
 func (w *whole) checkStatus(t *testing.T) {
 	var flows []kubenode.Object
 	for port, id := range w.ports {
 		all, _ := w.senders(port)
 		for _, x := range all {
-			flows = append(flows, kubenode.Object{"tenant": x.name, "src": id.String(), "dst": x.sink.String(), "qps": x.qps})
+			flows = append(flows, kubenode.Object{"tenant": x.name, "src": id.String(), "dst": x.sinks[port].String(), "qps": x.qps})
 		}
 	}
-	w.service.Must(t, http.MethodPut, "/fabrics/lab/tenants", kubenode.Object{"tenants": []kubenode.Object{}, "flows": flows}, nil)
+	w.declareTenants(flows...)
 	w.service.RollOut(t, "lab")
 	var shares struct {
 		Tenants []struct {
@@ -115,14 +125,18 @@ func (w *whole) checkStatus(t *testing.T) {
 		} `json:"tenants"`
 	}
 	truth := w.delivered(0, 20*quantity.Millisecond)
-	w.service.Must(t, http.MethodPost, "/fabrics/lab/shares?window_ms=20", nil, &shares)
+	for tenant, rate := range w.delivered(1, 20*quantity.Millisecond) {
+		truth[tenant] += rate
+	}
+	w.service.Must(t, http.MethodPost, "/fabrics/lab/shares/history?window_ms=20", nil, &shares)
 	if len(shares.Tenants) != len(w.teams) {
 		t.Fatalf("measured %+v", shares)
 	}
 	for _, s := range shares.Tenants {
 		if s.DeliveredBps == nil || math.Abs(*s.DeliveredBps-truth[s.Tenant]) > 0.1*truth[s.Tenant] {
-			t.Errorf("the service measured %+v (%v), the fabric delivers %.3g", s, s.DeliveredBps, truth[s.Tenant])
+			t.Errorf("the service measured %.3g of %s, the fabric delivers %.3g: %s", deref(s.DeliveredBps), s.Tenant, truth[s.Tenant], s.Problem)
 		}
+		t.Logf("%-6s %.2f Gbit/s measured by the service, %.2f by the fabric", s.Tenant, deref(s.DeliveredBps)/1e9, truth[s.Tenant]/1e9)
 	}
 	kubetest.Eventually(t, time.Minute, func() string {
 		var all v1alpha1.FabricAttachmentList
@@ -156,6 +170,13 @@ func (w *whole) checkStatus(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+func deref(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
 }
 
 // auditVerifies checks the chain of the service's audit log.
