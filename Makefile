@@ -95,6 +95,10 @@ grpcurl: ## build grpcurl and drive the simulated WRCC switches with it
 kube: ## test the Kubernetes parts on a real API server and a real node, which the first run builds from source
 	./test/kube.sh
 
+.PHONY: kube-demo
+kube-demo: ## as root, start Kubernetes, the service and a simulated fabric on this machine, for docs/kubernetes-walkthrough.md
+	./test/kube.sh --demo
+
 .PHONY: gnmic
 gnmic: build ## build gnmic and drive simulated SONiC switches and NIC hosts with it
 	cd tools/gnmic && $(GO) build -o ../../bin/gnmic github.com/openconfig/gnmic

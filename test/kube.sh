@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# kube.sh [--build PROGRAM…]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node. It
-# builds the API server, the kubelet and Multus from source once, into the user's cache folder, and takes etcd, containerd and runc
-# from Debian. With --build it only builds the programs, of kube-apiserver and kubelet, and prints their folder as the last line.
-# KILLS (default 3) is the number of kills of the agent and of the kubelet.
+# kube.sh [--build PROGRAM… | --demo]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node.
+# It builds the API server, the kubelet, kubectl and Multus from source once, into the user's cache folder, and takes etcd, containerd
+# and runc from Debian. With --build it only builds the programs, of kube-apiserver, kubelet and kubectl, and prints their folder as the
+# last line. With --demo it starts the machine of docs/kubernetes-walkthrough.md, in /run/fairlane-kube, until Ctrl-C.
+# KILLS (default 3) is the number of kills of each part, SEED that of their instants (default: from the clock; the test prints it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,26 +41,6 @@ if ! command -v etcd >/dev/null; then
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends etcd-server
 fi
 
-echo "generated files"
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-cp -r kube/v1alpha1/zz_generated.deepcopy.go deploy/kubernetes/crds "$copy/"
-./tools/kube/generate.sh
-if ! diff -r "$copy/crds" deploy/kubernetes/crds || ! diff "$copy/zz_generated.deepcopy.go" kube/v1alpha1/zz_generated.deepcopy.go; then
-  echo "kube.sh: the generated files were out of date and are now current: commit them" >&2
-  exit 1
-fi
-
-echo "tests"
-began=$SECONDS
-FAIRLANE_KUBE_BINARIES=$folder go test -count=1 -timeout 10m ./kube/...
-echo "tests took $((SECONDS - began)) s"
-
-if [ "$(id -u)" -ne 0 ]; then
-  echo "tests on a node: skipped, they need root for network namespaces and containers"
-  exit 0
-fi
-
 # programs NODE: what runs on a node, in one folder. containerd and runc are unpacked and not installed: a machine that runs its own
 # must not change.
 programs() {
@@ -85,17 +66,58 @@ programs() {
   ln -sf "$folder/kubelet" "$to/kubelet"
 }
 
+# on_node TEST-ARGUMENTS…: runs tests with a node. The folders of a kubelet and of containerd are empty in a mount namespace of the
+# tests' own, where the name of the webhook's service is this machine.
+on_node() {
+  FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$folder/node FAIRLANE_NODE_PRIVATE=1 FAIRLANE_KILLS=${KILLS:-3} FAIRLANE_SEED=${SEED:-} \
+    unshare --mount --propagation private bash -euc '
+      for folder in /var/lib/kubelet /var/lib/cni /run/netns /run/containerd; do
+        mkdir -p "$folder"
+        mount -t tmpfs none "$folder"
+      done
+      mount --make-rshared /
+      hosts=$(mktemp)
+      { cat /etc/hosts; echo "127.0.0.1 fairlane-kube.fairlane-system.svc"; } >"$hosts"
+      mount --bind "$hosts" /etc/hosts
+      rm "$hosts"
+      exec go test -count=1 -v ./test/kubenode "$@"' _ "$@"
+}
+
+if [ "${1:-}" = --demo ]; then
+  build kubelet
+  build kubectl
+  programs "$folder/node"
+  demo=/run/fairlane-kube
+  rm -rf "$demo"
+  mkdir -m 700 "$demo"
+  FAIRLANE_KUBE_DEMO=$demo on_node -timeout 0 -run TestWalkthrough
+  exit 0
+fi
+
+echo "generated files"
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -r kube/v1alpha1/zz_generated.deepcopy.go deploy/kubernetes/crds "$copy/"
+./tools/kube/generate.sh
+if ! diff -r "$copy/crds" deploy/kubernetes/crds || ! diff "$copy/zz_generated.deepcopy.go" kube/v1alpha1/zz_generated.deepcopy.go; then
+  echo "kube.sh: the generated files were out of date and are now current: commit them" >&2
+  exit 1
+fi
+
+echo "tests"
+began=$SECONDS
+FAIRLANE_KUBE_BINARIES=$folder go test -count=1 -timeout 10m ./kube/...
+echo "tests took $((SECONDS - began)) s"
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "tests on a node: skipped, they need root for network namespaces and containers"
+  exit 0
+fi
+
 build kubelet
+build kubectl
 programs "$folder/node"
 echo "tests on a node"
 began=$SECONDS
-# The folders of a kubelet and of containerd are empty in a mount namespace of the tests' own.
-FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$folder/node FAIRLANE_NODE_PRIVATE=1 FAIRLANE_KILLS=${KILLS:-3} \
-  unshare --mount --propagation private bash -euc '
-    for folder in /var/lib/kubelet /var/lib/cni /run/netns /run/containerd; do
-      mkdir -p "$folder"
-      mount -t tmpfs none "$folder"
-    done
-    mount --make-rshared /
-    go test -count=1 -timeout 15m -v ./test/kubenode'
+on_node -timeout "$((20 + ${KILLS:-3}))m"
 echo "tests on a node took $((SECONDS - began)) s"

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -82,8 +83,8 @@ func (p *Program) PID() int {
 	return p.cmd.Process.Pid
 }
 
-// freeAddress returns an address of this machine on which nothing listens.
-func freeAddress(t testing.TB) string {
+// FreeAddress returns an address of this machine on which nothing listens.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,9 +106,9 @@ type Service struct {
 func NewService(t testing.TB) *Service {
 	t.Helper()
 	dir := t.TempDir()
-	s := &Service{URL: "http://" + freeAddress(t), Token: "a-token-of-more-than-thirty-two-letters", dir: dir}
+	s := &Service{URL: "http://" + FreeAddress(t), Token: "a-token-of-more-than-thirty-two-letters", dir: dir}
 	config := fmt.Sprintf("listen: [%q]\noperations: {listen: [%q]}\ndatabase: %q\nadmin_token_file: %q\nrollouts: {lease: 2s}\ndiscovery: {sources: [\"ethernet:%s/*\", \"ibsim:unix:*\"]}\n",
-		s.URL[len("http://"):], freeAddress(t), filepath.Join(dir, "fairlane.db"), filepath.Join(dir, "token"), filepath.Clean(os.TempDir()))
+		s.URL[len("http://"):], FreeAddress(t), filepath.Join(dir, "fairlane.db"), filepath.Join(dir, "token"), filepath.Clean(os.TempDir()))
 	for name, text := range map[string]string{"fairlane.yaml": config, "token": s.Token + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -150,7 +151,7 @@ func (s *Service) Call(ctx context.Context, method, path string, body, out any) 
 	}
 	r.Header.Set("Authorization", "Bearer "+s.Token)
 	r.Header.Set("Content-Type", "application/json")
-	if method == http.MethodDelete || method == http.MethodPatch {
+	if method == http.MethodPut && !strings.HasSuffix(path, "/tenants") {
 		r.Header.Set("If-Match", "*")
 	}
 	a, err := http.DefaultClient.Do(r)
@@ -227,7 +228,7 @@ func NewController(t testing.TB, c *kubetest.Cluster, s *Service, fabrics ...str
 	if err := Kubeconfig(c.As(t, "fairlane-kube", "control-1"), kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
