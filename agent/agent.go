@@ -115,7 +115,33 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err := a.Sweep(ctx); err != nil {
 		a.log.Warn("first sweep of the host", "error", err)
 	}
+	if err := a.restoreFunctions(ctx); err != nil {
+		a.log.Warn("rates of functions from before pods were served not restored", "error", err)
+	}
 	return a, ctx.Err()
+}
+
+// restoreFunctions restores rates of functions that managers set before the host served pods. Otherwise the agent would set them again
+// after a reset, over those of pods.
+func (a *Agent) restoreFunctions(ctx context.Context) error {
+	if a.o.Tenants == nil || a.o.Passive {
+		return nil
+	}
+	var ops []gnmitree.Operation
+	for _, c := range a.list() {
+		a.mu.RLock()
+		for _, s := range a.memory.of(c.nic().identity()).Desired {
+			if a.ofPods(s.Key) {
+				ops = append(ops, gnmitree.Operation{Op: gnmitree.OpDelete, Path: nicyang.Param(c.nic().Name, s.Key)})
+			}
+		}
+		a.mu.RUnlock()
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	_, err := a.Set(ctx, ops)
+	return err
 }
 
 var _ gnmitree.Tree = (*Agent)(nil)
