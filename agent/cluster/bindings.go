@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -49,6 +50,7 @@ type Bound struct {
 	FailPolicy podsock.FailPolicy        `json:"fail_policy"`
 	CachedFor  time.Duration             `json:"cached_for"`
 	Classes    map[string]podsock.Levers `json:"classes"`
+	Weights    map[string]float64        `json:"weights,omitempty"` // of classes
 	// Shares are those of the plan in force on the node's ports, in thousandths: they win over those of the classes. 0: none.
 	Shares map[string]uint16 `json:"shares,omitempty"`
 	// Problem says why new pods can have no class; empty: they can.
@@ -122,7 +124,7 @@ func (b *Bindings) Binding(namespace string) (pods.Binding, time.Duration, pods.
 		return pods.Binding{}, age, pods.Unbound
 	}
 	return pods.Binding{
-		Name: n.Name, Tenant: n.Tenant, Class: n.Class, Levers: n.Classes[n.Class], Classes: n.Classes, Shares: n.Shares,
+		Name: n.Name, Tenant: n.Tenant, Class: n.Class, Levers: n.Classes[n.Class], Classes: n.Classes, Shares: n.Shares, Weights: n.Weights,
 		FailPolicy: n.FailPolicy, CachedFor: n.CachedFor, Problem: n.Problem,
 	}, age, pods.Bound
 }
@@ -194,6 +196,9 @@ func bindingsOf(bindings []*v1alpha1.TenantBinding, namespaces []*corev1.Namespa
 	return out
 }
 
+// maxWeight bounds the weight of a class, as the service does.
+const maxWeight = 1e6
+
 // sharesOf returns the shares that the controller wrote into the attachments of the node, by binding and port. While it writes a new
 // share into one after the other, the smaller one counts: together they must not exceed the port.
 func sharesOf(attachments []*v1alpha1.FabricAttachment) map[string]map[string]uint16 {
@@ -218,13 +223,16 @@ func sharesOf(attachments []*v1alpha1.FabricAttachment) map[string]map[string]ui
 
 // boundBy returns what a binding gives to its namespaces.
 func boundBy(b *v1alpha1.TenantBinding) Bound {
-	out := Bound{Name: b.Name, Tenant: b.Spec.Tenant, Class: b.Spec.Class, FailPolicy: podsock.Closed, CachedFor: b.Spec.CachedFor.Duration, Classes: map[string]podsock.Levers{}}
+	out := Bound{Name: b.Name, Tenant: b.Spec.Tenant, Class: b.Spec.Class, FailPolicy: podsock.Closed, CachedFor: b.Spec.CachedFor.Duration, Classes: map[string]podsock.Levers{}, Weights: map[string]float64{}}
 	if b.Spec.FailPolicy == v1alpha1.FailOpen {
 		out.FailPolicy = podsock.Open
 	}
 	for i := range b.Status.Classes {
 		c := &b.Status.Classes[i]
 		out.Classes[c.Name] = leversOf(c)
+		if w, err := strconv.ParseFloat(c.Weight, 64); err == nil && w > 0 && w <= maxWeight {
+			out.Weights[c.Name] = w
+		}
 	}
 	switch _, ok := out.Classes[out.Class]; {
 	case len(out.Classes) == 0:

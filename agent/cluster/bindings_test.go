@@ -42,6 +42,7 @@ func TestANamespaceGetsTheClassesOfItsBinding(t *testing.T) {
 	want := map[string]Bound{"a": {
 		Name: "red", Tenant: "t-red", Class: "default", FailPolicy: podsock.Closed, CachedFor: time.Hour,
 		Classes: map[string]podsock.Levers{"default": {MaxMbps: new(uint32(40000)), ShareOf1000: new(uint16(250)), TOS: new(uint8(106))}, "bulk": {}},
+		Weights: map[string]float64{"default": 1, "bulk": 3},
 	}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

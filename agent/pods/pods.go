@@ -40,6 +40,8 @@ type Binding struct {
 	CachedFor  time.Duration      // 0: DefaultCachedFor
 	// Classes holds the levers of all classes of the tenant, for attachments with an assigned class; nil: it has only Class.
 	Classes map[string]podsock.Levers
+	// Weights are those of the classes, if the share of the levers is the tenant's, which its classes divide; nil: each class has its own.
+	Weights map[string]float64
 	// Shares are the tenant's shares of ports where they are known, in thousandths: they win over those of the levers. 0: none.
 	Shares map[string]uint16
 	// Problem says why new pods can have no class, such as a namespace with two bindings; empty: they can.

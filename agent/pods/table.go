@@ -356,6 +356,7 @@ func (t *Table) apply(ctx context.Context, of *entry, d decision, known podsock.
 	e.Pending, e.Reason, e.Missing, e.Drift = d.unsettled != "", d.unsettled, "", false
 	if d.unsettled == "" {
 		e.Binding, e.Tenant, e.Class, e.Levers = d.binding.Name, d.binding.Tenant, d.binding.Class, d.binding.at(known.Port)
+		e.Weight = d.binding.Weights[d.binding.Class]
 	}
 	if e.Device == "" {
 		if !noLevers(e.Levers) {
@@ -378,7 +379,7 @@ func (t *Table) apply(ctx context.Context, of *entry, d decision, known podsock.
 		nothing = noLevers(e.Levers) && (e.Applied == podsock.Settings{})
 	}
 	if e.Levers.ShareOf1000 != nil {
-		e.DividedBy = t.sharers(&e)
+		e.DividedBy, e.PartOf1000 = t.divide(&e)
 	}
 	if d.unsettled != "" || nothing {
 		return &e, nil

@@ -505,3 +505,32 @@ func TestTheShareOfAPortWinsOverThatOfTheClass(t *testing.T) {
 	share(nil)
 	r.cards.is(t, vf0, 40000, 50000, 104)
 }
+
+func TestClassesOfATenantDivideItsShareByWeight(t *testing.T) {
+	r := newRig(t)
+	class := func(namespace, class string) {
+		b := bulk()
+		b.Name, b.Class, b.Weights = namespace, class, map[string]float64{"gold": 3, "bulk": 1}
+		r.bindings.change(func(s *source) { s.bound[namespace] = b })
+	}
+	class("team-a", "gold")
+	class("team-b", "bulk")
+	r.add(attachment("c1", vf0))
+	r.cards.is(t, vf0, 40000, 50000, 104) // alone it has the tenant's share
+	other := attachment("c2", vf1)
+	other.Pod.Namespace = "team-b"
+	r.add(other)
+	r.table.Sweep(t.Context())
+	r.cards.is(t, vf0, 40000, 37400, 104)
+	r.cards.is(t, vf1, 40000, 12400, 104)
+	applies := r.cards.applies
+	r.table.Sweep(t.Context())
+	if r.cards.applies != applies {
+		t.Errorf("a sweep of a divided share wrote %d times, want none", r.cards.applies-applies)
+	}
+	if err := r.table.Delete(t.Context(), attachment("c1", vf0).Key); err != nil {
+		t.Fatal(err)
+	}
+	r.table.Sweep(t.Context())
+	r.cards.is(t, vf1, 40000, 50000, 104)
+}

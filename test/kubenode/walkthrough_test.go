@@ -32,6 +32,18 @@ func TestWalkthrough(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
+	own, err := startCluster() // the page lists all objects
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := cluster
+	cluster = own
+	t.Cleanup(func() {
+		cluster = shared
+		if err := own.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
 	w := newDemo(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
