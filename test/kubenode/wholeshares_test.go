@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -146,7 +147,8 @@ func (w *whole) checkStatus(t *testing.T) {
 		seen := 0
 		for i := range all.Items {
 			a := &all.Items[i]
-			if a.Spec.Device.Port != w.ports[0].String() {
+			mine := slices.ContainsFunc(w.teams, func(x *party) bool { return x.namespace == a.Namespace })
+			if !mine || a.Spec.Device.Port != w.ports[0].String() {
 				continue
 			}
 			seen++
