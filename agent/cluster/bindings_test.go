@@ -164,3 +164,24 @@ func TestAChangeOfBindingsIsNotifiedOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestSharesOfPortsComeFromTheAttachmentsOfTheNode(t *testing.T) {
+	at := func(binding, port string, share *int32) *v1alpha1.FabricAttachment {
+		a := &v1alpha1.FabricAttachment{Spec: v1alpha1.FabricAttachmentSpec{Binding: binding, Device: v1alpha1.AttachedDevice{Port: port}}}
+		if share != nil {
+			a.Status.Planned = &v1alpha1.DeviceClass{ShareOf1000: share}
+		}
+		return a
+	}
+	got := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...), binding("blue", "blue", ready()...)}, []*corev1.Namespace{namespace("a", "red"), namespace("b", "blue")},
+		[]*v1alpha1.FabricAttachment{
+			at("red", "h1:1", new(int32(600))), at("red", "h1:1", new(int32(500))), // the controller is writing a new share
+			at("red", "h2:1", new(int32(0))), at("red", "h3:1", nil), at("red", "h4:1", new(int32(1001))), at("red", "", new(int32(9))), at("", "h1:1", new(int32(9))),
+		})
+	if d := cmp.Diff(map[string]uint16{"h1:1": 500, "h2:1": 0}, got["a"].Shares); d != "" {
+		t.Error(d)
+	}
+	if got["b"].Shares != nil {
+		t.Errorf("shares of blue: %v", got["b"].Shares)
+	}
+}
