@@ -31,9 +31,9 @@ flows:
   - {tenant: cobalt, src: h2, dst: h4, sl: 2}
 `
 
-// TestAPodOnInfiniBandGetsItsServiceLevel joins the parts on InfiniBand, where nothing can be set on the device of a pod: the service
-// level of the tenant reaches the containers as variables, and the attachment of the pod as a figure of the plan.
-func TestAPodOnInfiniBandGetsItsServiceLevel(t *testing.T) {
+// startSubnet starts the fabric and a service whose plan for two tenants is in force.
+func startSubnet(t *testing.T) *kubenode.Service {
+	t.Helper()
 	ctx := t.Context()
 	dir := t.TempDir()
 	scenario := filepath.Join(dir, "ib.yaml")
@@ -64,6 +64,14 @@ func TestAPodOnInfiniBandGetsItsServiceLevel(t *testing.T) {
 		"flows": []kubenode.Object{{"tenant": "azure", "src": "h1", "dst": "h4"}, {"tenant": "cobalt", "src": "h2", "dst": "h4"}},
 	}, nil)
 	s.RollOut(t, "ib")
+	return s
+}
+
+// TestAPodOnInfiniBandGetsItsServiceLevel joins the parts on InfiniBand, where nothing can be set on the device of a pod: the service
+// level of the tenant reaches the containers as variables, and the attachment of the pod as a figure of the plan.
+func TestAPodOnInfiniBandGetsItsServiceLevel(t *testing.T) {
+	ctx := t.Context()
+	s := startSubnet(t)
 	_, port := kubenode.NewController(t, cluster, s, "ib")
 	webhook(t, port)
 	card := kubenode.NewCard("h3:1", 100_000, "0000:d8:01.0")
