@@ -101,6 +101,10 @@ images: ## write the container images as OCI archives into dist/images; REGISTRY
 	cd tools/images && $(GO) run . -out '$(CURDIR)/dist/images' -version "$$(sed -n 's/^appVersion: //p' ../../deploy/helm/fairlane/Chart.yaml)" \
 	  -registry '$(REGISTRY)' -platforms '$(or $(PLATFORMS),linux/$(shell $(GO) env GOARCH))' $(if $(CA),-ca '$(abspath $(CA))') $(if $(AGENT_BASE),-agent-base '$(abspath $(AGENT_BASE))')
 
+.PHONY: kube-demo
+kube-demo: ## as root, start Kubernetes, the service and a simulated fabric on this machine, for docs/kubernetes-walkthrough.md
+	./test/kube.sh --demo
+
 .PHONY: gnmic
 gnmic: build ## build gnmic and drive simulated SONiC switches and NIC hosts with it
 	cd tools/gnmic && $(GO) build -o ../../bin/gnmic github.com/openconfig/gnmic

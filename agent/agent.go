@@ -33,6 +33,7 @@ import (
 
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
+	"fairlane/subnet/ident"
 )
 
 // Options of an Agent.
@@ -56,6 +57,8 @@ type Options struct {
 	// Passive keeps the agent from writing anything except by Restore: neither devices nor the journal. It is for
 	// inspection.
 	Passive bool
+	// Tenants returns the tenants of the pods that have functions of a port, by the function's index. Nil: the host serves no pods.
+	Tenants func(port ident.PortID) map[int]string
 	Log     *slog.Logger // nil: no log
 }
 

@@ -213,6 +213,9 @@ func (g *getter) portState(s *seen, p *Port, at gnmitree.Path) {
 		e.put("oper-up", gnmitree.Bool(l.Up))
 	}
 	e.put("virtual-functions", gnmitree.Uint32(uint32(p.Functions))) // at most 4096
+	if g.agent.o.Tenants != nil {
+		e.put("serves-pods", gnmitree.Bool(true))
+	}
 	senders := 0
 	if p.WRCC != nil {
 		senders = p.WRCC.MaxSenders()

@@ -21,6 +21,10 @@ func (g *getter) functions(s *seen, p *Port, port gnmitree.Path) error {
 		e.at = e.at.Child("state")
 		e.put("problem", gnmitree.String(err.Error()))
 	}
+	var tenants map[int]string
+	if g.agent.o.Tenants != nil {
+		tenants = g.agent.o.Tenants(p.ID)
+	}
 	for i := range all {
 		f := &all[i]
 		base := nicyang.Function(s.nic.Name, p.Number, f.Index)
@@ -30,6 +34,7 @@ func (g *getter) functions(s *seen, p *Port, port gnmitree.Path) error {
 		e.at = base.Child("state")
 		e.text("name", f.Name)
 		e.text("rdma-device", f.RDMA)
+		e.text("tenant", tenants[f.Index])
 		if f.RxOctets.Err == nil {
 			e.put("rx-octets", gnmitree.Uint(f.RxOctets.Value))
 		}

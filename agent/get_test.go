@@ -20,6 +20,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/testkit/grpctest"
+	"fairlane/subnet/ident"
 )
 
 // client is a gNMI client of an agent, or of a tree in its place.
@@ -64,7 +65,9 @@ func TestServedLeavesMatchTheModule(t *testing.T) {
 		},
 	} {
 		r := newRig(t)
-		a := r.agent(t)
+		a := r.agent(t, func(o *agent.Options) {
+			o.Tenants = func(ident.PortID) map[int]string { return map[int]string{0: "astro"} }
+		})
 		mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(0, "user_programmable_cc"), 1), sender("astro/bulk", 2),
 			gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.Peer("eth-a", 1, "astro/bulk", portID(guidB, 1)).Child("config").Child("shift"), Value: gnmitree.Uint(1)})
 		r.do(func() { change(r) })

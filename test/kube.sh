@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# kube.sh [--build PROGRAM…]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node. It
-# builds the API server, the kubelet, Multus and both versions of Helm from source once, into the user's cache folder, and takes
-# etcd, containerd and runc from Debian. With --build it only builds the programs, of kube-apiserver and kubelet, and prints their folder as the last line.
-# KILLS (default 3) is the number of kills of the agent and of the kubelet.
+# kube.sh [--build PROGRAM… | --demo]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node.
+# It builds the API server, the kubelet, kubectl, Multus and both versions of Helm from source once, into the user's cache folder, and
+# takes etcd, containerd and runc from Debian. With --build it only builds the programs, of kube-apiserver, kubelet and kubectl, and
+# prints their folder as the last line. With --demo it starts the machine of docs/kubernetes-walkthrough.md, in /run/fairlane-kube,
+# until Ctrl-C.
+# KILLS (default 3) is the number of kills of each part, SEED that of their instants (default: from the clock; the test prints it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,8 +46,6 @@ helm() {
   ln -sf "$3-$version" "$helms/$3"
 }
 helms=$(dirname "$folder")/helm-$(go env GOVERSION)
-helm helm helm.sh/helm/v3 helm3
-helm helm4 helm.sh/helm/v4 helm4
 
 build kube-apiserver
 if ! command -v etcd >/dev/null; then
@@ -54,26 +54,6 @@ if ! command -v etcd >/dev/null; then
   [ "$(id -u)" -eq 0 ] || sudo=sudo
   $sudo apt-get update -qq
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends etcd-server
-fi
-
-echo "generated files"
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-cp -r kube/v1alpha1/zz_generated.deepcopy.go deploy/kubernetes "$copy/"
-HELM=$helms/helm3 ./tools/kube/generate.sh
-if ! diff -r "$copy/kubernetes" deploy/kubernetes || ! diff "$copy/zz_generated.deepcopy.go" kube/v1alpha1/zz_generated.deepcopy.go; then
-  echo "kube.sh: the generated files were out of date and are now current: commit them" >&2
-  exit 1
-fi
-
-echo "tests"
-began=$SECONDS
-FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_HELM=$helms go test -count=1 -timeout 10m ./kube/... ./test/chart
-echo "tests took $((SECONDS - began)) s"
-
-if [ "$(id -u)" -ne 0 ]; then
-  echo "tests on a node: skipped, they need root for network namespaces and containers"
-  exit 0
 fi
 
 # programs NODE: what runs on a node, in one folder. containerd and runc are unpacked and not installed: a machine that runs its own
@@ -96,21 +76,66 @@ programs() {
     mv "$to/multus.part" "$to/multus"
   fi
   make --no-print-directory bin/cni/cnitool bin/fairlane-cni
-  cp bin/cni/{bridge,host-local,loopback} bin/fairlane-cni "$to/"
+  make --no-print-directory bin/fairlane bin/fairlane-kube bin/fairlane-agent
+  cp bin/cni/{bridge,host-local,loopback} bin/fairlane-cni bin/fairlane bin/fairlane-kube bin/fairlane-agent "$to/"
   ln -sf "$folder/kubelet" "$to/kubelet"
 }
 
+# on_node TEST-ARGUMENTS…: runs tests with a node. The folders of a kubelet and of containerd are empty in a mount namespace of the
+# tests' own, where the name of the webhook's service is this machine. Agents of pods and of tests have theirs there too.
+on_node() {
+  FAIRLANE_HELM=$helms FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$folder/node FAIRLANE_NODE_PRIVATE=1 FAIRLANE_KILLS=${KILLS:-3} FAIRLANE_SEED=${SEED:-} \
+    unshare --mount --propagation private bash -euc '
+      for folder in /var/lib/kubelet /var/lib/cni /var/lib/fairlane-agent /run/netns /run/containerd /run/fairlane-agent; do
+        mkdir -p "$folder"
+        mount -t tmpfs -o mode=755 none "$folder"
+      done
+      mount --make-rshared /
+      hosts=$(mktemp)
+      { cat /etc/hosts; echo "127.0.0.1 fairlane-kube.fairlane-system.svc"; } >"$hosts"
+      mount --bind "$hosts" /etc/hosts
+      rm "$hosts"
+      exec go test -count=1 -v ./test/kubenode "$@"' _ "$@"
+}
+
+if [ "${1:-}" = --demo ]; then
+  build kubelet
+  build kubectl
+  programs "$folder/node"
+  demo=/run/fairlane-kube
+  rm -rf "$demo"
+  mkdir -m 700 "$demo"
+  FAIRLANE_KUBE_DEMO=$demo on_node -timeout 0 -run TestWalkthrough
+  exit 0
+fi
+
+helm helm helm.sh/helm/v3 helm3
+helm helm4 helm.sh/helm/v4 helm4
+
+echo "generated files"
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -r kube/v1alpha1/zz_generated.deepcopy.go deploy/kubernetes "$copy/"
+HELM=$helms/helm3 ./tools/kube/generate.sh
+if ! diff -r "$copy/kubernetes" deploy/kubernetes || ! diff "$copy/zz_generated.deepcopy.go" kube/v1alpha1/zz_generated.deepcopy.go; then
+  echo "kube.sh: the generated files were out of date and are now current: commit them" >&2
+  exit 1
+fi
+
+echo "tests"
+began=$SECONDS
+FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_HELM=$helms go test -count=1 -timeout 10m ./kube/... ./test/chart
+echo "tests took $((SECONDS - began)) s"
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "tests on a node: skipped, they need root for network namespaces and containers"
+  exit 0
+fi
+
 build kubelet
+build kubectl
 programs "$folder/node"
 echo "tests on a node"
 began=$SECONDS
-# The folders of a kubelet, of containerd and of the agent are empty in a mount namespace of the tests' own.
-FAIRLANE_HELM=$helms FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$folder/node FAIRLANE_NODE_PRIVATE=1 FAIRLANE_KILLS=${KILLS:-3} \
-  unshare --mount --propagation private bash -euc '
-    for folder in /var/lib/kubelet /var/lib/cni /var/lib/fairlane-agent /run/netns /run/containerd /run/fairlane-agent; do
-      mkdir -p "$folder"
-      mount -t tmpfs -o mode=755 none "$folder"
-    done
-    mount --make-rshared /
-    go test -count=1 -timeout 15m -v ./test/kubenode'
+on_node -timeout "$((20 + ${KILLS:-3}))m"
 echo "tests on a node took $((SECONDS - began)) s"

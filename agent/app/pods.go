@@ -26,6 +26,7 @@ import (
 	"fairlane/agent/pods/podsock"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/phrase"
+	"fairlane/subnet/ident"
 )
 
 // Pods configures the devices of pods.
@@ -141,6 +142,14 @@ func openBindings(c *Config, log *slog.Logger) (pods.Bindings, *cluster.Cluster,
 	}
 	on, err := openCluster(c, log)
 	return on, on, err
+}
+
+// tenants returns the source of tenants of functions; nil for a host without pods.
+func (p *podService) tenants() func(ident.PortID) map[int]string {
+	if p == nil {
+		return nil
+	}
+	return func(port ident.PortID) map[int]string { return p.table.Tenants(port.String()) }
 }
 
 // close closes a service that does not run.

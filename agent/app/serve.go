@@ -64,7 +64,8 @@ func (a *app) serve(ctx context.Context) (err error) {
 		h.HeldBy(p.table)
 	}
 	on, err := agent.New(ctx, agent.Options{
-		Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: buildinfo.Version(), Fresh: c.Fresh, FreshNV: c.FreshNV,
+		Tenants: p.tenants(),
+		Host:    h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: buildinfo.Version(), Fresh: c.Fresh, FreshNV: c.FreshNV,
 		FreshCounters: c.Counters, SweepEvery: c.Sweep, SampleInterval: c.Sample, SetsPerSecond: c.SetsPerSecond, Log: log,
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -49,6 +50,9 @@ type Bound struct {
 	FailPolicy podsock.FailPolicy        `json:"fail_policy"`
 	CachedFor  time.Duration             `json:"cached_for"`
 	Classes    map[string]podsock.Levers `json:"classes"`
+	Weights    map[string]float64        `json:"weights,omitempty"` // of classes
+	// Shares are those of the plan in force on the node's ports, in thousandths: they win over those of the classes. 0: none.
+	Shares map[string]uint16 `json:"shares,omitempty"`
 	// Problem says why new pods can have no class; empty: they can.
 	Problem string `json:"problem,omitempty"`
 }
@@ -120,7 +124,7 @@ func (b *Bindings) Binding(namespace string) (pods.Binding, time.Duration, pods.
 		return pods.Binding{}, age, pods.Unbound
 	}
 	return pods.Binding{
-		Name: n.Name, Tenant: n.Tenant, Class: n.Class, Levers: n.Classes[n.Class], Classes: n.Classes,
+		Name: n.Name, Tenant: n.Tenant, Class: n.Class, Levers: n.Classes[n.Class], Classes: n.Classes, Shares: n.Shares, Weights: n.Weights,
 		FailPolicy: n.FailPolicy, CachedFor: n.CachedFor, Problem: n.Problem,
 	}, age, pods.Bound
 }
@@ -166,8 +170,9 @@ func (b *Bindings) write() error {
 }
 
 // bindingsOf returns the binding of each bound namespace. A namespace that two bindings select has none that can be used.
-func bindingsOf(bindings []*v1alpha1.TenantBinding, namespaces []*corev1.Namespace) map[string]Bound {
+func bindingsOf(bindings []*v1alpha1.TenantBinding, namespaces []*corev1.Namespace, attachments []*v1alpha1.FabricAttachment) map[string]Bound {
 	slices.SortFunc(bindings, func(a, b *v1alpha1.TenantBinding) int { return strings.Compare(a.Name, b.Name) })
+	shares := sharesOf(attachments)
 	out, disputed := map[string]Bound{}, map[string]bool{}
 	for _, b := range bindings {
 		selector := b.Selector()
@@ -178,7 +183,9 @@ func bindingsOf(bindings []*v1alpha1.TenantBinding, namespaces []*corev1.Namespa
 			first, taken := out[n.Name]
 			switch {
 			case !taken:
-				out[n.Name] = boundBy(b)
+				bound := boundBy(b)
+				bound.Shares = shares[b.Name]
+				out[n.Name] = bound
 			case !disputed[n.Name]:
 				disputed[n.Name] = true
 				first.Problem = fmt.Sprintf("namespace %s is selected by the tenant bindings %s and %s, want one", n.Name, first.Name, b.Name)
@@ -189,15 +196,43 @@ func bindingsOf(bindings []*v1alpha1.TenantBinding, namespaces []*corev1.Namespa
 	return out
 }
 
+// maxWeight bounds the weight of a class, as the service does.
+const maxWeight = 1e6
+
+// sharesOf returns the shares that the controller wrote into the attachments of the node, by binding and port. While it writes a new
+// share into one after the other, the smaller one counts: together they must not exceed the port.
+func sharesOf(attachments []*v1alpha1.FabricAttachment) map[string]map[string]uint16 {
+	out := map[string]map[string]uint16{}
+	for _, a := range attachments {
+		planned := a.Status.Planned
+		if planned == nil || planned.ShareOf1000 == nil || *planned.ShareOf1000 < 0 || *planned.ShareOf1000 > 1000 || a.Spec.Binding == "" || a.Spec.Device.Port == "" {
+			continue
+		}
+		of := out[a.Spec.Binding]
+		if of == nil {
+			of = map[string]uint16{}
+			out[a.Spec.Binding] = of
+		}
+		share := uint16(*planned.ShareOf1000)
+		if known, ok := of[a.Spec.Device.Port]; !ok || share < known {
+			of[a.Spec.Device.Port] = share
+		}
+	}
+	return out
+}
+
 // boundBy returns what a binding gives to its namespaces.
 func boundBy(b *v1alpha1.TenantBinding) Bound {
-	out := Bound{Name: b.Name, Tenant: b.Spec.Tenant, Class: b.Spec.Class, FailPolicy: podsock.Closed, CachedFor: b.Spec.CachedFor.Duration, Classes: map[string]podsock.Levers{}}
+	out := Bound{Name: b.Name, Tenant: b.Spec.Tenant, Class: b.Spec.Class, FailPolicy: podsock.Closed, CachedFor: b.Spec.CachedFor.Duration, Classes: map[string]podsock.Levers{}, Weights: map[string]float64{}}
 	if b.Spec.FailPolicy == v1alpha1.FailOpen {
 		out.FailPolicy = podsock.Open
 	}
 	for i := range b.Status.Classes {
 		c := &b.Status.Classes[i]
 		out.Classes[c.Name] = leversOf(c)
+		if w, err := strconv.ParseFloat(c.Weight, 64); err == nil && w > 0 && w <= maxWeight {
+			out.Weights[c.Name] = w
+		}
 	}
 	switch _, ok := out.Classes[out.Class]; {
 	case len(out.Classes) == 0:

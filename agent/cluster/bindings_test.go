@@ -38,10 +38,11 @@ func ready() []v1alpha1.BindingClass {
 }
 
 func TestANamespaceGetsTheClassesOfItsBinding(t *testing.T) {
-	got := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...)}, []*corev1.Namespace{namespace("a", "red"), namespace("b", "blue")})
+	got := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...)}, []*corev1.Namespace{namespace("a", "red"), namespace("b", "blue")}, nil)
 	want := map[string]Bound{"a": {
 		Name: "red", Tenant: "t-red", Class: "default", FailPolicy: podsock.Closed, CachedFor: time.Hour,
 		Classes: map[string]podsock.Levers{"default": {MaxMbps: new(uint32(40000)), ShareOf1000: new(uint16(250)), TOS: new(uint8(106))}, "bulk": {}},
+		Weights: map[string]float64{"default": 1, "bulk": 3},
 	}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -64,7 +65,7 @@ func TestWhyANamespaceHasNoClass(t *testing.T) {
 		"a deleted one beside":   {[]*v1alpha1.TenantBinding{binding("red", "red", ready()...), deleted}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := bindingsOf(c.bindings, []*corev1.Namespace{namespace("a", "red")})
+			got := bindingsOf(c.bindings, []*corev1.Namespace{namespace("a", "red")}, nil)
 			if b, ok := got["a"]; !ok || b.Problem != c.want {
 				t.Errorf("problem %q, bound %v, want %q", b.Problem, ok, c.want)
 			}
@@ -99,7 +100,7 @@ func TestBindingsAgeAndSurviveARestartWithoutTheAPIServer(t *testing.T) {
 	}
 	b := open()
 	expect(b, "a", 0, pods.Unknown)
-	bound := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...)}, []*corev1.Namespace{namespace("a", "red")})
+	bound := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...)}, []*corev1.Namespace{namespace("a", "red")}, nil)
 	if err := b.update(bound); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestAChangeOfBindingsIsNotifiedOnce(t *testing.T) {
 	bound := func(max int64) map[string]Bound {
 		c := ready()
 		c[0].MaxMbps = &max
-		return bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", c...)}, []*corev1.Namespace{namespace("a", "red")})
+		return bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", c...)}, []*corev1.Namespace{namespace("a", "red")}, nil)
 	}
 	for i, c := range []struct {
 		max  int64
@@ -161,5 +162,26 @@ func TestAChangeOfBindingsIsNotifiedOnce(t *testing.T) {
 		if got := notified(); got != c.want {
 			t.Errorf("update %d: notified %v, want %v", i, got, c.want)
 		}
+	}
+}
+
+func TestSharesOfPortsComeFromTheAttachmentsOfTheNode(t *testing.T) {
+	at := func(binding, port string, share *int32) *v1alpha1.FabricAttachment {
+		a := &v1alpha1.FabricAttachment{Spec: v1alpha1.FabricAttachmentSpec{Binding: binding, Device: v1alpha1.AttachedDevice{Port: port}}}
+		if share != nil {
+			a.Status.Planned = &v1alpha1.DeviceClass{ShareOf1000: share}
+		}
+		return a
+	}
+	got := bindingsOf([]*v1alpha1.TenantBinding{binding("red", "red", ready()...), binding("blue", "blue", ready()...)}, []*corev1.Namespace{namespace("a", "red"), namespace("b", "blue")},
+		[]*v1alpha1.FabricAttachment{
+			at("red", "h1:1", new(int32(600))), at("red", "h1:1", new(int32(500))), // the controller is writing a new share
+			at("red", "h2:1", new(int32(0))), at("red", "h3:1", nil), at("red", "h4:1", new(int32(1001))), at("red", "", new(int32(9))), at("", "h1:1", new(int32(9))),
+		})
+	if d := cmp.Diff(map[string]uint16{"h1:1": 500, "h2:1": 0}, got["a"].Shares); d != "" {
+		t.Error(d)
+	}
+	if got["b"].Shares != nil {
+		t.Errorf("shares of blue: %v", got["b"].Shares)
 	}
 }

@@ -1,7 +1,7 @@
 // Package cluster connects a node's agent to its Kubernetes cluster. It watches what the agent needs and no more: the
 // bindings of namespaces to tenants, the names and labels of namespaces, and the pods, claims and devices of its own node.
 //
-//	TenantBindings + Namespaces ──► Bindings ──────────────► agent/pods: class of a new pod
+//	TenantBindings + Namespaces + shares in FabricAttachments of this node ──► Bindings ──────────────► agent/pods: class of a new pod
 //	Pods + ResourceClaims + ResourceSlices ──► claims.go ──► agent/pods: attachments that no CNI plugin reported
 //	kubelet's pod-resources ──────► podresources.go ───────► agent/pods: the same
 //	agent/pods: records ──► report.go ──► FabricAttachments of this node
@@ -23,6 +23,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -129,12 +130,17 @@ func clientOf(config *rest.Config, group schema.GroupVersion) (rest.Interface, e
 
 // open makes the informers. Each keeps of its objects only what the package uses.
 func (c *Cluster) open() sources {
-	mine := fields.OneTermEqualSelector("spec.nodeName", c.o.Node)
+	every := func(*metav1.ListOptions) {}
+	mine := func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", c.o.Node).String()
+	}
+	labelled := func(o *metav1.ListOptions) { o.LabelSelector = labels.Set{v1alpha1.NodeLabel: c.o.Node}.String() }
 	return sources{
-		bindings:   newSource(c.objects, "tenantbindings", fields.Everything(), &v1alpha1.TenantBinding{}, slimBinding),
-		namespaces: newSource(c.core, "namespaces", fields.Everything(), &corev1.Namespace{}, slimNamespace),
-		pods:       newSource(c.core, "pods", mine, &corev1.Pod{}, slimPod),
-		slices:     newSource(c.claims, "resourceslices", mine, &resourcev1.ResourceSlice{}, slimSlice),
+		bindings:    newSource(c.objects, "tenantbindings", every, &v1alpha1.TenantBinding{}, slimBinding),
+		namespaces:  newSource(c.core, "namespaces", every, &corev1.Namespace{}, slimNamespace),
+		pods:        newSource(c.core, "pods", mine, &corev1.Pod{}, slimPod),
+		slices:      newSource(c.claims, "resourceslices", mine, &resourcev1.ResourceSlice{}, slimSlice),
+		attachments: newSource(c.objects, attachmentResource, labelled, &v1alpha1.FabricAttachment{}, slimAttachment),
 	}
 }
 
@@ -175,11 +181,11 @@ const settle = 200 * time.Millisecond
 
 // round brings everything up to date once.
 func (c *Cluster) round(ctx context.Context, table Table, r *reporter) {
-	if !c.sources.bindings.read() || !c.sources.namespaces.read() {
+	if !c.sources.bindings.read() || !c.sources.namespaces.read() || !c.sources.attachments.read() {
 		return // the bindings of an earlier run stay, and age
 	}
-	if c.sources.bindings.connected() && c.sources.namespaces.connected() {
-		if err := c.update(bindingsOf(all[*v1alpha1.TenantBinding](c.sources.bindings), all[*corev1.Namespace](c.sources.namespaces))); err != nil {
+	if c.sources.bindings.connected() && c.sources.namespaces.connected() && c.sources.attachments.connected() {
+		if err := c.update(bindingsOf(all[*v1alpha1.TenantBinding](c.sources.bindings), all[*corev1.Namespace](c.sources.namespaces), all[*v1alpha1.FabricAttachment](c.sources.attachments))); err != nil {
 			c.log.Warn("bindings not kept for a start without the API server", "error", err.Error())
 		}
 	} else {

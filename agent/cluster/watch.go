@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -19,7 +18,7 @@ import (
 )
 
 // sources are the watched kinds.
-type sources struct{ bindings, namespaces, pods, slices *source }
+type sources struct{ bindings, namespaces, pods, slices, attachments *source }
 
 // source is one watched kind, with its objects.
 type source struct {
@@ -28,10 +27,10 @@ type source struct {
 	up       atomic.Bool // the last request for a list or a watch succeeded
 }
 
-// newSource returns the source of a resource. slim removes what is not used from an object.
-func newSource[T runtime.Object](client rest.Interface, resource string, selector fields.Selector, of T, slim func(T)) *source {
+// newSource returns the source of a resource. narrow selects its objects; slim removes what is not used from an object.
+func newSource[T runtime.Object](client rest.Interface, resource string, narrow func(*metav1.ListOptions), of T, slim func(T)) *source {
 	s := &source{name: resource}
-	plain := cache.NewListWatchFromClient(client, resource, metav1.NamespaceAll, selector)
+	plain := cache.NewFilteredListWatchFromClient(client, resource, metav1.NamespaceAll, narrow)
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			found, err := plain.ListWithContextFunc(ctx, o)
@@ -68,7 +67,7 @@ func (s *source) connected() bool { return s.up.Load() }
 // after that of the context.
 func (s *sources) run(ctx context.Context, log *slog.Logger, changed func()) (wait func()) {
 	var group sync.WaitGroup
-	for _, s := range []*source{s.bindings, s.namespaces, s.pods, s.slices} {
+	for _, s := range []*source{s.bindings, s.namespaces, s.pods, s.slices, s.attachments} {
 		_ = s.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 			log.Warn("watch ended", "resource", s.name, "error", err.Error())
 		}) // it fails only for an informer that runs already
@@ -98,6 +97,13 @@ func slimMeta(m *metav1.ObjectMeta) {
 func slimBinding(b *v1alpha1.TenantBinding) {
 	slimMeta(&b.ObjectMeta)
 	b.Status.Conditions = nil
+}
+
+func slimAttachment(a *v1alpha1.FabricAttachment) {
+	slimMeta(&a.ObjectMeta)
+	a.Labels = nil
+	a.Spec = v1alpha1.FabricAttachmentSpec{Binding: a.Spec.Binding, Device: v1alpha1.AttachedDevice{Port: a.Spec.Device.Port}}
+	a.Status = v1alpha1.FabricAttachmentStatus{Planned: a.Status.Planned}
 }
 
 func slimNamespace(n *corev1.Namespace) {

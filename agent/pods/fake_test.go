@@ -68,7 +68,7 @@ func (c *cards) Find(_ context.Context, q pods.Query) (podsock.Device, error) {
 	if _, ok := c.values[q.ID]; !ok {
 		return podsock.Device{}, errors.New("no such device")
 	}
-	return podsock.Device{ID: q.ID, RDMA: "mlx5_" + q.ID[len(q.ID)-1:], PF: "0000:3b:00.0", Link: "Ethernet"}, nil
+	return podsock.Device{ID: q.ID, RDMA: "mlx5_" + q.ID[len(q.ID)-1:], PF: "0000:3b:00.0", Port: "0x1:1", Link: "Ethernet"}, nil
 }
 
 func (c *cards) Read(_ context.Context, d podsock.Device) (podsock.Settings, error) {

@@ -40,6 +40,10 @@ type Binding struct {
 	CachedFor  time.Duration      // 0: DefaultCachedFor
 	// Classes holds the levers of all classes of the tenant, for attachments with an assigned class; nil: it has only Class.
 	Classes map[string]podsock.Levers
+	// Weights are those of the classes, if the share of the levers is the tenant's, which its classes divide; nil: each class has its own.
+	Weights map[string]float64
+	// Shares are the tenant's shares of ports where they are known, in thousandths: they win over those of the levers. 0: none.
+	Shares map[string]uint16
 	// Problem says why new pods can have no class, such as a namespace with two bindings; empty: they can.
 	Problem string
 }
@@ -55,6 +59,18 @@ func (b Binding) of(assigned string) Binding {
 	}
 	b.Class, b.Levers = assigned, levers
 	return b
+}
+
+// at returns the levers of the binding's class on a port.
+func (b Binding) at(port string) podsock.Levers {
+	l := b.Levers
+	if share, ok := b.Shares[port]; ok {
+		l.ShareOf1000 = nil
+		if share > 0 {
+			l.ShareOf1000 = &share
+		}
+	}
+	return l
 }
 
 // State says what is known of the binding of a namespace.

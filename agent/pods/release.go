@@ -52,8 +52,7 @@ func or(name string) string {
 // agrees reports whether a record has the class of a decision.
 func (t *Table) agrees(e *entry, d decision) bool {
 	b := d.binding
-	return e.Binding == b.Name && e.Tenant == b.Tenant && e.Class == b.Class && sameLevers(e.Levers, b.Levers) &&
-		(e.Levers.ShareOf1000 == nil || e.Device == "" || e.DividedBy == t.sharers(e))
+	return e.Binding == b.Name && e.Tenant == b.Tenant && e.Class == b.Class && e.Weight == b.Weights[b.Class] && sameLevers(e.Levers, b.at(e.Found.Port)) && t.divided(e)
 }
 
 // Delete releases an attachment and restores its device. An unknown attachment is no error. When the device cannot be

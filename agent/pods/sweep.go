@@ -135,7 +135,7 @@ func part[T comparable](now, applied, before *T) bool {
 
 // class returns the binding that a record holds.
 func (e *entry) class() Binding {
-	return Binding{Name: e.Binding, Tenant: e.Tenant, Class: e.Class, Levers: e.Levers}
+	return Binding{Name: e.Binding, Tenant: e.Tenant, Class: e.Class, Levers: e.Levers, Weights: map[string]float64{e.Class: e.Weight}}
 }
 
 // reapply applies a class to the device of a running pod. After a failure the record is pending.

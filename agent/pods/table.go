@@ -131,6 +131,20 @@ func (t *Table) drop(k podsock.Key) error {
 	return nil
 }
 
+// Tenants returns the tenants of the pods that have functions of a port, by the function's index. The port is that of managers,
+// GUID:PORT.
+func (t *Table) Tenants(port string) map[int]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := map[int]string{}
+	for _, e := range t.entries {
+		if e.Found.Port == port && e.Found.VF != nil && e.Tenant != "" {
+			out[*e.Found.VF] = e.Tenant
+		}
+	}
+	return out
+}
+
 // all returns the entries in the order of their keys.
 func (t *Table) all() []*entry {
 	t.mu.Lock()
@@ -343,7 +357,8 @@ func (t *Table) apply(ctx context.Context, of *entry, d decision, known podsock.
 	e := *of
 	e.Pending, e.Reason, e.Missing, e.Drift = d.unsettled != "", d.unsettled, "", false
 	if d.unsettled == "" {
-		e.Binding, e.Tenant, e.Class, e.Levers = d.binding.Name, d.binding.Tenant, d.binding.Class, d.binding.Levers
+		e.Binding, e.Tenant, e.Class, e.Levers = d.binding.Name, d.binding.Tenant, d.binding.Class, d.binding.at(known.Port)
+		e.Weight = d.binding.Weights[d.binding.Class]
 	}
 	if e.Device == "" {
 		if !noLevers(e.Levers) {
@@ -366,8 +381,12 @@ func (t *Table) apply(ctx context.Context, of *entry, d decision, known podsock.
 		return &e, podsock.Problemf(podsock.CodeDevice, "device %s: %w", e.Device, err)
 	}
 	e.Found = found
+	if d.unsettled == "" {
+		e.Levers = d.binding.at(found.Port)
+		nothing = noLevers(e.Levers) && (e.Applied == podsock.Settings{})
+	}
 	if e.Levers.ShareOf1000 != nil {
-		e.DividedBy = t.sharers(&e)
+		e.DividedBy, e.PartOf1000 = t.divide(&e)
 	}
 	if d.unsettled != "" || nothing {
 		return &e, nil

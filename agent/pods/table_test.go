@@ -478,3 +478,59 @@ func TestDevicesOfAClassDivideItsShareOfThePort(t *testing.T) {
 	r.cards.is(t, vf0, 40000, 50000, 104)
 	r.cards.is(t, vf1, 0, 0, 0)
 }
+
+func TestTheShareOfAPortWinsOverThatOfTheClass(t *testing.T) {
+	r := newRig(t)
+	r.add(attachment("c1", vf0))
+	r.cards.is(t, vf0, 40000, 50000, 104)
+	port := r.one().Found.Port
+	share := func(of map[string]uint16) {
+		t.Helper()
+		b := bulk()
+		b.Shares = of
+		r.bindings.change(func(s *source) { s.bound["team-a"] = b })
+		r.table.Sweep(t.Context())
+	}
+	share(map[string]uint16{port: 125, "0x9:1": 900})
+	r.cards.is(t, vf0, 40000, 25000, 104)
+	r.add(attachment("c2", vf1)) // a pod that comes later divides it
+	r.table.Sweep(t.Context())
+	r.cards.is(t, vf0, 40000, 12400, 104)
+	r.cards.is(t, vf1, 40000, 12400, 104)
+	if err := r.table.Delete(t.Context(), attachment("c2", vf1).Key); err != nil {
+		t.Fatal(err)
+	}
+	share(map[string]uint16{port: 0}) // the port is not divided any more
+	r.cards.is(t, vf0, 40000, 0, 104)
+	share(nil)
+	r.cards.is(t, vf0, 40000, 50000, 104)
+}
+
+func TestClassesOfATenantDivideItsShareByWeight(t *testing.T) {
+	r := newRig(t)
+	class := func(namespace, class string) {
+		b := bulk()
+		b.Name, b.Class, b.Weights = namespace, class, map[string]float64{"gold": 3, "bulk": 1}
+		r.bindings.change(func(s *source) { s.bound[namespace] = b })
+	}
+	class("team-a", "gold")
+	class("team-b", "bulk")
+	r.add(attachment("c1", vf0))
+	r.cards.is(t, vf0, 40000, 50000, 104) // alone it has the tenant's share
+	other := attachment("c2", vf1)
+	other.Pod.Namespace = "team-b"
+	r.add(other)
+	r.table.Sweep(t.Context())
+	r.cards.is(t, vf0, 40000, 37400, 104)
+	r.cards.is(t, vf1, 40000, 12400, 104)
+	applies := r.cards.applies
+	r.table.Sweep(t.Context())
+	if r.cards.applies != applies {
+		t.Errorf("a sweep of a divided share wrote %d times, want none", r.cards.applies-applies)
+	}
+	if err := r.table.Delete(t.Context(), attachment("c1", vf0).Key); err != nil {
+		t.Fatal(err)
+	}
+	r.table.Sweep(t.Context())
+	r.cards.is(t, vf1, 40000, 50000, 104)
+}

@@ -30,9 +30,10 @@ type agent struct {
 
 // place is the location of a port in the agent's tree, with its properties that do not change until the driver is reloaded.
 type place struct {
-	nic       string
-	port      int
-	resetOnly []string // parameters that take effect only after a firmware reset, sorted
+	nic        string
+	port       int
+	resetOnly  []string // parameters that take effect only after a firmware reset, sorted
+	servesPods bool     // functions report the tenants of their pods
 }
 
 func newAgent(s *session) *agent { return &agent{s: s, names: map[string]string{}} }
@@ -314,7 +315,7 @@ func placeOf(prefix *gpb.Path, u *gpb.Update) (ident.PortID, place, error) {
 		return ident.PortID{}, place{}, fmt.Errorf("%s: %w", p, err)
 	}
 	slices.Sort(st.ResetNames)
-	return st.ID, place{p.Key(1, "name"), number, st.ResetNames}, nil
+	return st.ID, place{p.Key(1, "name"), number, st.ResetNames, st.ServesPods}, nil
 }
 
 // pathOf returns the complete path of an update.

@@ -26,6 +26,8 @@ type NICReading struct {
 	Counters  niccount.Counters
 	Functions []FunctionReading // by index
 	Senders   []SenderReading   // by name
+	// ServesPods means that the host serves pods: the Tenant of a function is that of its pod, whatever a plan says.
+	ServesPods bool
 	// CountersAt, FunctionsAt and SendersAt are when the agent read them, by the same clock. An agent answers requests that follow each other
 	// within its intervals.counters by one reading, so these times are earlier than At.
 	CountersAt, FunctionsAt, SendersAt time.Time
@@ -35,6 +37,7 @@ type NICReading struct {
 type FunctionReading struct {
 	Index              int
 	Name               string // of its representor or network device
+	Tenant             string // of the pod that has it; empty: none
 	TxOctets, RxOctets niccount.Counter
 	// Counters are those of functionCounters that its RDMA device has; Problem is the reason if it has none.
 	Counters niccount.Counters
@@ -105,7 +108,7 @@ func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICRead
 	}
 	r := NICReading{
 		At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}, // valid until the year 2262
-		CountersAt: answers[3].at, FunctionsAt: answers[4].at, SendersAt: answers[5].at,
+		ServesPods: at.servesPods, CountersAt: answers[3].at, FunctionsAt: answers[4].at, SendersAt: answers[5].at,
 	}
 	if err := r.decode(answers[3:]); err != nil {
 		return NICReading{}, fmt.Errorf("counters of %s: %w", dev, err)
@@ -233,6 +236,9 @@ func (f *FunctionReading) leaf(at gnmitree.Path, v gnmitree.Value) (err error) {
 		return err
 	case at.Last() == "name":
 		f.Name, err = v.AsString()
+		return err
+	case at.Last() == "tenant":
+		f.Tenant, err = v.AsString()
 		return err
 	}
 	return leafOf(at.Last(), v, map[string]*niccount.Counter{"tx-octets": &f.TxOctets, "rx-octets": &f.RxOctets}, &f.TxOctets, &f.RxOctets)

@@ -2,6 +2,7 @@ package gnmi_test
 
 import (
 	"context"
+	"github.com/google/go-cmp/cmp"
 	"net"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/gnmi"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/quantity"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/gnmidev"
@@ -114,5 +116,42 @@ func TestSimulatedHosts(t *testing.T) {
 		if c, err := d.ReadCounters(t.Context(), dev); err != nil || len(c.Counters) == 0 {
 			t.Errorf("counters %+v: %v", c, err)
 		}
+	}
+}
+
+// TestSharesOfFunctionsOfPodsActInsteadOfThoseOfManagers applies a plan to a port whose host serves pods: what pods have is neither
+// overwritten nor a difference.
+func TestSharesOfFunctionsOfPodsActInsteadOfThoseOfManagers(t *testing.T) {
+	t.Parallel()
+	s, r := simulatedDevices(t)
+	o := nicHost(0x51)
+	o.Cards[0].Caps = nicparam.Caps{VFRates: true, Switchdev: true}
+	o.Cards[0].Ports[0].Functions = 4
+	h, err := s.AddHost("host-1", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := ident.PortID{Node: 0x51, Port: 1}
+	d, dev := r.driver(t, gnmi.Agent), nicDevice(driver.PlaneRoCE, id, "host-1/P1")
+	h.ServePods(func(ident.PortID) map[int]string { return map[int]string{2: "red"} })
+	if err := h.Hold(id, 2, 7000); err != nil {
+		t.Fatal(err)
+	}
+	wellApplied(t, d, dev, driver.Settings{NIC: &driver.NICState{AllShares: true, Params: []driver.NICParam{
+		{Name: "rpg_ai_rate", Value: 20}, {Name: driver.ShareParam, Index: 0, Value: 5000}, {Name: driver.ShareParam, Index: 1, Value: 20000},
+	}}})
+	state, err := h.State(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acting := map[int]quantity.BitRate{}
+	for _, f := range state.Functions {
+		acting[f.Index] = f.Min / quantity.Mbps
+	}
+	if diff := cmp.Diff(map[int]quantity.BitRate{0: 5000, 1: 20000, 2: 7000}, acting); diff != "" {
+		t.Errorf("shares that act:\n%s", diff)
+	}
+	if c, err := d.ReadCounters(t.Context(), dev); err != nil || !c.ServesPods || len(c.Functions) != 4 || c.Functions[2].Tenant != "red" || c.Functions[1].Tenant != "" {
+		t.Errorf("counters %+v, %v", c, err)
 	}
 }

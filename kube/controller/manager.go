@@ -104,7 +104,8 @@ type Plan struct {
 // Placement is what identifies a tenant's traffic on a port. A value that the plane does not have is nil.
 type Placement struct {
 	Tenant          string
-	SL, DSCP, Share *int32 // Share in thousandths of the port
+	Port            string // GUID:PORT
+	SL, DSCP, Share *int32 // Share in thousandths of the port; nil where it is not divided
 }
 
 // Rollout is a rollout with its state.

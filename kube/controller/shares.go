@@ -35,7 +35,7 @@ func (p *pass) reportAttachments(ctx context.Context) error {
 		return nil // without an answer the last figures stay for now; the binding's condition says why
 	}
 	pods := map[types.UID]*podShare{}
-	links := p.linksByPort()
+	links, planned := p.linksByPort(), p.planned()
 	var all []error
 	for _, c := range p.claims {
 		alias := aliases(p.tenants[c.binding.Spec.Tenant].tenant.Ports)
@@ -47,7 +47,7 @@ func (p *pass) reportAttachments(ctx context.Context) error {
 				pods[a.Spec.Pod.UID] = pod
 			}
 			pod.add(s)
-			if err := p.writeFigures(ctx, a, s); err != nil {
+			if err := p.writeFigures(ctx, a, s, planned[tenantPort{c.binding.Spec.Tenant, alias.id(a.Spec.Device.Port)}]); err != nil {
 				all = append(all, fmt.Errorf("fabricattachment %s/%s: %w", a.Namespace, a.Name, err))
 			}
 		}
@@ -63,13 +63,34 @@ func (p *pass) reportAttachments(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-func (p *pass) writeFigures(ctx context.Context, a *v1alpha1.FabricAttachment, s portShare) error {
+// tenantPort is a tenant on a port.
+type tenantPort struct{ tenant, port string }
+
+// planned returns what the plan in force has for tenants on ports.
+func (p *pass) planned() map[tenantPort]*v1alpha1.DeviceClass {
+	out := map[tenantPort]*v1alpha1.DeviceClass{}
+	for _, pl := range p.plan.Placements {
+		class := &v1alpha1.DeviceClass{SL: pl.SL, ShareOf1000: pl.Share}
+		if pl.DSCP != nil && pl.Share == nil {
+			class.ShareOf1000 = new(int32(0))
+		}
+		out[tenantPort{pl.Tenant, pl.Port}] = class
+	}
+	return out
+}
+
+// writeFigures writes what the controller knows of an attachment. A plan that does not have its port yet changes nothing: the
+// agent keeps what it applied.
+func (p *pass) writeFigures(ctx context.Context, a *v1alpha1.FabricAttachment, s portShare, planned *v1alpha1.DeviceClass) error {
 	before := a.DeepCopy()
+	if planned != nil {
+		a.Status.Planned = planned
+	}
 	a.Status.EntitledBps, a.Status.DeliveredBps = s.entitled, settled(a.Status.DeliveredBps, s.delivered, 0.01, 0)
 	if equality.Semantic.DeepEqual(before.Status, a.Status) {
 		return nil
 	}
-	// A merge patch of two fields leaves those of the node agent alone.
+	// A merge patch of these fields leaves those of the node agent alone.
 	return client.IgnoreNotFound(p.Client.Status().Patch(ctx, a, client.MergeFrom(before)))
 }
 

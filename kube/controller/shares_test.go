@@ -135,3 +135,51 @@ func TestSharesOfATenant(t *testing.T) {
 	r.pass()
 	r.expect("red", "SharesHeld", "False BelowShare: The tenant receives less than its share on a contended link.")
 }
+
+func TestWhatThePlanHasForAPortIsInItsAttachments(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bind("red", "red"), space("a", "red"), attach("a", "p", "h1:1"), attach("a", "q", "h2:1"), attach("a", "s", "h3:1"))
+	places := func(first int32) {
+		r.manager.Do(func(m *managertest.Manager) {
+			red := m.Tenants["red"]
+			red.Ports = []controller.Port{{ID: "0x10:1", Name: "h1/P1"}, {ID: "0x20:1", Name: "h2/P1"}}
+			m.Tenants["red"] = red
+			m.Places = []controller.Placement{
+				{Tenant: "blue", Port: "0x10:1", DSCP: new(int32(26)), Share: new(1000 - first)},
+				{Tenant: "red", Port: "0x10:1", DSCP: new(int32(26)), Share: &first}, {Tenant: "red", Port: "0x20:1", DSCP: new(int32(26))},
+			}
+		})
+		r.pass()
+	}
+	planned := func(name string) *v1alpha1.DeviceClass {
+		t.Helper()
+		var all v1alpha1.FabricAttachmentList
+		if err := r.client.List(t.Context(), &all); err != nil {
+			t.Fatal(err)
+		}
+		for i := range all.Items {
+			if all.Items[i].Spec.Pod.Name == name {
+				return all.Items[i].Status.Planned
+			}
+		}
+		t.Fatalf("no attachment of %s", name)
+		return nil
+	}
+	places(750)
+	for name, want := range map[string]*v1alpha1.DeviceClass{
+		"p": {ShareOf1000: new(int32(750))}, "q": {ShareOf1000: new(int32(0))}, // that port is not divided
+		"s": nil, // that port is in no plan yet
+	} {
+		if d := cmp.Diff(want, planned(name)); d != "" {
+			t.Errorf("attachment of %s: %s", name, d)
+		}
+	}
+	// A port that is not divided says nothing about a new pod's port.
+	if got := r.binding("red").Status.Classes[0].ShareOf1000; got == nil || *got != 750 {
+		t.Errorf("share of the class: %v", got)
+	}
+	places(600)
+	if d := cmp.Diff(&v1alpha1.DeviceClass{ShareOf1000: new(int32(600))}, planned("p")); d != "" {
+		t.Error(d)
+	}
+}

@@ -190,7 +190,9 @@ func (p *pass) classes(c *claim) []v1alpha1.BindingClass {
 		if pl.Tenant == c.binding.Spec.Tenant {
 			sl.add(pl.SL)
 			dscp.add(pl.DSCP)
-			share.add(pl.Share)
+			if pl.Share != nil { // a port that is not divided says nothing about others
+				share.add(pl.Share)
+			}
 		}
 	}
 	class := v1alpha1.BindingClass{Name: defaultClass, Weight: "1", SL: sl.value(), DSCP: dscp.value(), ShareOf1000: share.value()}

@@ -168,7 +168,7 @@ func (m *Manager) InForce(ctx context.Context, fabric string) (controller.Plan, 
 	}
 	p := controller.Plan{Name: name, Revision: o.JSON200.Plan.Policy}
 	for _, g := range r.JSON200.Placements {
-		p.Placements = append(p.Placements, controller.Placement{Tenant: g.Tenant, SL: new(int32(g.SL))})
+		p.Placements = append(p.Placements, controller.Placement{Tenant: g.Tenant, Port: g.Port, SL: new(int32(g.SL))})
 	}
 	roce, err := rocePlacements(r.JSON200.Roce)
 	if err != nil {
@@ -200,6 +200,7 @@ func rocePlacements(part map[string]any) ([]controller.Placement, error) {
 	var roce struct {
 		Traffic []struct {
 			Tenant  string `json:"tenant"`
+			Port    string `json:"port"`
 			DSCP    int32  `json:"dscp"`
 			VFShare int32  `json:"vf_share"`
 		} `json:"traffic"`
@@ -209,7 +210,7 @@ func rocePlacements(part map[string]any) ([]controller.Placement, error) {
 	}
 	var all []controller.Placement
 	for _, t := range roce.Traffic {
-		p := controller.Placement{Tenant: t.Tenant, DSCP: new(t.DSCP)}
+		p := controller.Placement{Tenant: t.Tenant, Port: t.Port, DSCP: new(t.DSCP)}
 		if t.VFShare > 0 {
 			p.Share = new(t.VFShare)
 		}

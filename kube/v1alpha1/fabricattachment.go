@@ -103,7 +103,7 @@ type FabricAttachmentSpec struct {
 	ClaimedBps *int64 `json:"claimedBps,omitempty"`
 }
 
-// DeviceClass is what a device was given, or what was read back from it. A value that does not apply is absent.
+// DeviceClass is what a device was given, what was read back from it, or what a plan has for it. A value that does not apply is absent.
 type DeviceClass struct {
 	// MaxMbps is the maximum rate in Mbit/s; 0 means unlimited.
 	// +optional
@@ -123,8 +123,12 @@ type DeviceClass struct {
 	PKey string `json:"pkey,omitempty"`
 }
 
-// FabricAttachmentStatus is what was applied and measured. The node agent writes all but the rates.
+// FabricAttachmentStatus is what was planned, applied and measured. The node agent writes all but the plan and the rates.
 type FabricAttachmentStatus struct {
+	// Planned is what the plan in force has for the tenant on the attachment's port: the service level on InfiniBand, the share on
+	// RoCE, which all attachments of the tenant there divide; 0 where the port is not divided. Absent before the port is in a plan.
+	// +optional
+	Planned *DeviceClass `json:"planned,omitempty"`
 	// Applied is what the agent set.
 	// +optional
 	Applied *DeviceClass `json:"applied,omitempty"`

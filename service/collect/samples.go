@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -159,8 +160,8 @@ func functionTenants(p *policy.Plan) map[ident.PortID]map[int]string {
 func (b *batch) functions(p *control.PortActivity, of map[int]string) {
 	for i := range p.Functions {
 		f := &p.Functions[i]
-		tenant, ok := of[f.Index]
-		if !ok {
+		tenant := cmp.Or(f.Tenant, of[f.Index])
+		if tenant == "" {
 			continue
 		}
 		labels := []series.Label{{Name: series.LabelPort, Value: p.Name}, {Name: series.LabelVF, Value: strconv.Itoa(f.Index)}, tenantLabel(tenant)}

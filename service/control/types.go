@@ -288,6 +288,7 @@ type PortActivity struct {
 // FunctionActivity is the traffic and the events of a virtual function in a window.
 type FunctionActivity struct {
 	Index  int
+	Tenant string            // of the pod that has it, where functions belong to pods; otherwise the plan has it
 	Sent   *quantity.BitRate // nil when not measured
 	Counts []PortCount       // those that were measured
 }

@@ -92,10 +92,10 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 	}
 	r := telemetry.NICReading{
 		Tx: whole(c.Counters, at, "tx_bytes_phy", "port_xmit_data"), Rx: whole(c.Counters, at, "rx_bytes_phy", "port_rcv_data"),
-		Functions: make(map[int]telemetry.FunctionRead, len(c.Functions)), Senders: make(map[string]telemetry.Octets, len(c.Senders)),
+		Functions: make(map[int]telemetry.FunctionRead, len(c.Functions)), Senders: make(map[string]telemetry.Octets, len(c.Senders)), ServesPods: c.ServesPods,
 	}
 	for _, f := range c.Functions {
-		one := telemetry.FunctionRead{Tx: read(f.TxOctets, c.FunctionsAt), Rx: read(f.RxOctets, c.FunctionsAt)}
+		one := telemetry.FunctionRead{Tenant: f.Tenant, Tx: read(f.TxOctets, c.FunctionsAt), Rx: read(f.RxOctets, c.FunctionsAt)}
 		if s.plane == driver.PlaneRoCE {
 			one.Notices = noticesOf(f.Counters, f.Problem, since(c.FunctionsAt))
 		}

@@ -180,7 +180,7 @@ func portsOf(list []telemetry.PortActivity) []control.PortActivity {
 	for _, x := range list {
 		p := control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts), Senders: x.Senders, Err: x.Err}
 		for _, f := range x.Functions {
-			p.Functions = append(p.Functions, control.FunctionActivity{Index: f.Index, Sent: f.Sent, Counts: countsOf(f.Counts)})
+			p.Functions = append(p.Functions, control.FunctionActivity{Index: f.Index, Tenant: f.Tenant, Sent: f.Sent, Counts: countsOf(f.Counts)})
 		}
 		out = append(out, p)
 	}

@@ -24,6 +24,7 @@ type PortActivity struct {
 // FunctionActivity is what a virtual function sent and counted in a window.
 type FunctionActivity struct {
 	Index  int
+	Tenant string            // of the pod that has it, where functions belong to pods
 	Sent   *quantity.BitRate // nil when not measured
 	Counts []PortCount       // those that were measured
 }
@@ -156,6 +157,9 @@ func (w *etherWindow) functions(id ident.PortID, a, b *NICReading) []FunctionAct
 		}
 		last := b.Functions[i]
 		f := FunctionActivity{Index: i}
+		if first.Tenant == last.Tenant {
+			f.Tenant = last.Tenant
+		}
 		if sent, err := w.rate(first.Tx, last.Tx, w.linkRate(id)); err == nil {
 			f.Sent = &sent
 		}

@@ -35,6 +35,8 @@ type NICReading struct {
 	Functions map[int]FunctionRead // by index; empty when the port has none that can be read
 	Senders   map[string]Octets    // sent, by name; WRCC
 	Loop      *LoopReading         // of congestion control; nil without these counters
+	// ServesPods means that the host serves pods: a function that a pod has is its Tenant's, whatever the plan says.
+	ServesPods bool
 
 	read time.Time // by the wall clock
 }
@@ -53,6 +55,7 @@ type Notices struct{ Marks, Sent, Handled Octets }
 
 // FunctionRead holds the counters of a virtual function.
 type FunctionRead struct {
+	Tenant  string // of the pod that has it, where functions belong to pods; empty: none
 	Tx, Rx  Octets
 	Notices *Notices // of its queue pairs; nil without these counters
 }

@@ -36,6 +36,7 @@ type etherWorld struct {
 	clocks map[string]time.Duration // offset of a host's clock
 	change func(key string, n uint64, sample int) uint64
 	read   map[string]int
+	pods   map[string]map[int]string // tenants of functions of hosts that serve pods
 }
 
 // octets returns a counter of the world.
@@ -84,6 +85,13 @@ func (w *etherWorld) ReadNIC(_ context.Context, id ident.PortID) (telemetry.NICR
 			} else {
 				f.Rx = w.octets(key, host)
 			}
+			r.Functions[i] = f
+		}
+	}
+	if tenants, ok := w.pods[host]; ok {
+		r.ServesPods = true
+		for i, f := range r.Functions {
+			f.Tenant = tenants[i]
 			r.Functions[i] = f
 		}
 	}
@@ -513,4 +521,36 @@ func english(t *phrase.Text) string {
 		return ""
 	}
 	return t.String()
+}
+
+func TestTenantsOfPodsAreMeasuredByTheFunctionsThatTheirPodsHave(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newEtherWorld(t, policy.PlaneRoCE)
+		// The plan has blue at function 0 and green at 1. Pods of green have 0 and 3; blue's has 2; no pod has 1.
+		for key, gbit := range map[string]float64{"h2 f0 tx": 1, "h2 f1 tx": 0.5, "h2 f2 tx": 3, "h2 f3 tx": 1} {
+			w.rates[key] = gbit * 1e9
+		}
+		w.pods = map[string]map[int]string{"h2": {0: "green", 2: "blue", 3: "green"}}
+		r, err := w.measure(t, 100*quantity.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, gbit := range map[string]float64{"red": 5, "blue": 3, "green": 2.5} {
+			if got := tenantOf(r, name); !near(got.Delivered, gbit) {
+				t.Errorf("%s: %+v, want %v Gbit/s", name, got, gbit)
+			}
+		}
+		w.pods["h2"] = map[int]string{1: "blue", 2: "blue"} // green has no function: a measured zero
+		if r, err = w.measure(t, 100*quantity.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if got := tenantOf(r, "green"); !near(got.Delivered, 0) {
+			t.Errorf("green without a pod: %+v", got)
+		}
+		w.broken["h2 f2 tx"] = errors.New("no such counter")
+		if r, _ = w.measure(t, 100*quantity.Millisecond); tenantOf(r, "blue").Delivered != nil {
+			t.Errorf("blue with an unreadable counter: %+v", tenantOf(r, "blue"))
+		}
+	})
 }

@@ -169,14 +169,12 @@ func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, er
 	if len(w.c.at[id]) == 1 {
 		return w.rate(a.Tx, b.Tx, link)
 	}
-	i := w.function(tenant, id)
-	fa, okA := a.Functions[i]
-	fb, okB := b.Functions[i]
-	if !okA || !okB {
+	fa, fb, ok := w.ofTenant(tenant, id, a, b)
+	if !ok {
 		if len(w.c.senders[id]) == 1 { // by the plan, the other tenants on it only receive
 			return w.onlySender(a, b, link)
 		}
-		return 0, phrase.Because(ErrUnread, phrase.Of("measure.no-vf-counters", "tenants", len(w.c.at[id]), "vf", i))
+		return 0, phrase.Because(ErrUnread, phrase.Of("measure.no-vf-counters", "tenants", len(w.c.at[id]), "vf", w.function(tenant, id)))
 	}
 	return w.rate(fa.Tx, fb.Tx, link)
 }
@@ -305,10 +303,7 @@ func (w *etherWindow) link(l *policy.LinkShare, whole map[linkPart]*quantity.Bit
 				lt.Delivered = &got
 			}
 		default:
-			i := w.function(t.Tenant, nic)
-			fa, okA := a.Functions[i]
-			fb, okB := b.Functions[i]
-			if okA && okB {
+			if fa, fb, ok := w.ofTenant(t.Tenant, nic, a, b); ok {
 				if got, err := w.rate(fa.Rx, fb.Rx, rate); err == nil {
 					lt.Delivered = &got
 				}

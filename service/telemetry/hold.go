@@ -260,10 +260,10 @@ func (w *etherWindow) cnps(a, b *NICReading, at senders, sent quantity.BitRate) 
 // tenants are on the port, and otherwise those of the port if no other tenant sends there; nil without such counters.
 func (w *etherWindow) notices(a, b *NICReading, at tenantAt) (first, last *Notices) {
 	if len(w.c.at[at.port]) > 1 {
-		i := w.function(at.tenant, at.port)
-		first, last = a.Functions[i].Notices, b.Functions[i].Notices
-		if first != nil && last != nil && last.Handled.Err == nil && !sharedNotices(b.Functions, i) {
-			return first, last
+		fa, fb, ok := w.ofTenant(at.tenant, at.port, a, b)
+		shared := !b.ServesPods && sharedNotices(b.Functions, w.function(at.tenant, at.port)) // otherwise ofTenant checked it
+		if ok && fa.Notices != nil && fb.Notices != nil && fb.Notices.Handled.Err == nil && !shared {
+			return fa.Notices, fb.Notices
 		}
 	}
 	if len(w.c.senders[at.port]) != 1 || a.Loop == nil || b.Loop == nil {

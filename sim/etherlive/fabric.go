@@ -40,6 +40,8 @@ type Options struct {
 	Priority uint8
 	// Waiting are the indices of flows that do not send until StartFlow.
 	Waiting []int
+	// Functions are the numbers of virtual functions of ports with more of them than tenants, up to 4096.
+	Functions map[ident.PortID]int
 	// ECN is the initial marking of switches; the zero value selects ether's default.
 	ECN ether.ECN
 	// Buffer is the packet buffer of every switch. Buffers are the buffers of single switches, by node; zero values select
@@ -337,6 +339,24 @@ func (f *Fabric) Flows() int { return len(f.flows) }
 
 // StartFlow starts the queue pairs of a flow; it has no effect on one that already sends.
 func (f *Fabric) StartFlow(i int) error { return f.flow(i, func() error { return f.setFlow(i, true) }) }
+
+// MoveFlow makes a virtual function of the sending port the sender of a flow, by the function's index. The flow must not send.
+func (f *Fabric) MoveFlow(i, function int) error {
+	return f.flow(i, func() error {
+		for _, at := range f.byFlow[i] {
+			p := &f.pairs[at]
+			nic := f.nics[p.spec.Src]
+			switch {
+			case p.active || p.wanted:
+				return errors.New("it still sends: stop it first")
+			case function < 0 || function >= len(nic.numbers):
+				return fmt.Errorf("function %d: want 0 to %d", function, len(nic.numbers)-1)
+			}
+			p.spec.Function = nic.numbers[function]
+		}
+		return nil
+	})
+}
 
 // StopFlow stops the sending of a flow; packets in flight still arrive.
 func (f *Fabric) StopFlow(i int) error { return f.flow(i, func() error { return f.setFlow(i, false) }) }

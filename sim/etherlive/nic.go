@@ -55,7 +55,11 @@ func (f *Fabric) addNICs() error {
 		}
 	}
 	for _, nic := range f.nics {
-		for range nic.tenants {
+		functions := f.o.Functions[f.topo.PortID(nic.at)]
+		if functions > 4096 {
+			return fmt.Errorf("port %s: %d functions: want at most 4096", f.topo.PortName(nic.at), functions)
+		}
+		for range max(len(nic.tenants), functions) {
 			number, err := f.net.AddFunction(nic.host, ether.FunctionShare{})
 			if err != nil {
 				return err
@@ -80,6 +84,9 @@ func (n *NIC) functionOf(tenant string) int32 {
 
 // Tenants returns the tenants of the port by name; a tenant's position is the index of its function.
 func (n *NIC) Tenants() []string { return slices.Clone(n.tenants) }
+
+// Functions returns the number of virtual functions of the port.
+func (n *NIC) Functions() int { return len(n.numbers) }
 
 // State returns the state of the port.
 func (n *NIC) State() plane.PortState {
@@ -234,8 +241,12 @@ func (n *NIC) Measure() plane.PortCounters {
 	})
 	for i, number := range n.numbers {
 		s := n.f.net.Function(number)
+		tenant := ""
+		if i < len(n.tenants) {
+			tenant = n.tenants[i]
+		}
 		c.Functions = append(c.Functions, plane.FunctionCounters{
-			Index: i, Tenant: n.tenants[i], TxOctets: s.TxOctets, RxOctets: s.RxOctets, TxPackets: s.TxPackets, RxPackets: s.RxPackets,
+			Index: i, Tenant: tenant, TxOctets: s.TxOctets, RxOctets: s.RxOctets, TxPackets: s.TxPackets, RxPackets: s.RxPackets,
 			TransportCounters: transport(&s.HostStats),
 		})
 	}

@@ -64,6 +64,7 @@ type Host struct {
 	mu      sync.Mutex
 	boots   int
 	running *running // nil until the first request
+	tenants func(ident.PortID) map[int]string
 	closed  bool
 	journal memoryJournal
 }

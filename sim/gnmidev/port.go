@@ -34,7 +34,8 @@ type port struct {
 	made      bool // the configfs directory exists
 	tos       uint64
 	version   uint64             // RoCE version of RDMA-CM connections, as in default_roce_mode
-	rates     map[rateKey]uint64 // rates of virtual functions
+	rates     map[rateKey]uint64 // rates of virtual functions, as managers set them
+	held      map[rateKey]uint64 // rates of functions that pods have, which act instead
 	wrcc      *wrcc.NICConfig    // nil means not configured
 	faults    PortFaults
 }
@@ -53,7 +54,7 @@ const (
 // reset returns the port to its state after a driver load. The caller holds the card's lock.
 func (p *port) reset() {
 	p.registers, p.off = nil, [2]uint8{}
-	p.dcb, p.rates, p.wrcc = nil, nil, nil
+	p.dcb, p.rates, p.held, p.wrcc = nil, nil, nil, nil
 	p.made, p.tos, p.version = false, 0, roceV2
 }
 
@@ -190,11 +191,13 @@ func (p *port) priorities() (out [plane.DSCPs]uint8) {
 
 // shares returns the shares of configured virtual functions.
 func (p *port) shares() []plane.Function {
-	if len(p.rates) == 0 {
-		return nil
+	acting := maps.Clone(p.rates)
+	if acting == nil {
+		acting = map[rateKey]uint64{}
 	}
+	maps.Copy(acting, p.held)
 	by := map[int]*plane.Function{}
-	for k, v := range p.rates {
+	for k, v := range acting {
 		if k.name == "vf_tc_bw" { // all tenant traffic of the port is in one traffic class
 			continue
 		}

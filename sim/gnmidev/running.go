@@ -11,6 +11,7 @@ import (
 	"fairlane/agent"
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
+	"fairlane/subnet/ident"
 )
 
 // running is the agent of a host that is up, with the agent's goroutine.
@@ -85,7 +86,7 @@ func (h *Host) start() error {
 	r := &running{events: make(chan struct{}, 1)}
 	m := &machine{host: h, boot: h.bootID(), events: r.events, made: make([]*made, len(h.cards))}
 	a, err := agent.New(context.Background(), agent.Options{
-		Host: m, Journal: &h.journal, Now: h.now, Version: "simulated", FreshNV: freshNV, SweepEvery: max(agent.DefaultSweep, time.Duration(h.server.countHosts())*sweepCost*sweepShare),
+		Host: m, Tenants: h.tenants, Journal: &h.journal, Now: h.now, Version: "simulated", FreshNV: freshNV, SweepEvery: max(agent.DefaultSweep, time.Duration(h.server.countHosts())*sweepCost*sweepShare),
 	})
 	if err != nil {
 		return gnmitree.Errorf(codes.Unavailable, "agent of host %q: %v", h.name, err)
@@ -98,6 +99,14 @@ func (h *Host) start() error {
 	r.done.Go(func() { _ = a.Run(ctx) }) // Run ends only when ctx ends
 	h.running = r
 	return nil
+}
+
+// ServePods makes the host's agent one that serves pods (agent.Options.Tenants). It restarts the agent.
+func (h *Host) ServePods(tenants func(port ident.PortID) map[int]string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.halt()
+	h.tenants = tenants
 }
 
 // halt stops the agent. The caller holds the lock.

@@ -101,6 +101,24 @@ func (h *Host) Put(id ident.PortID, set []nicparam.Setting) error {
 	})
 }
 
+// Hold gives a function of a port the share, in Mbit/s, that a pod has with it. It acts instead of the one that managers read and set,
+// as with fairlane-agent; 0 ends it. Hold returns an error for a port that the host does not have.
+func (h *Host) Hold(id ident.PortID, function int, share uint32) error {
+	return h.at(id, func(p *port) error {
+		defer p.configure()
+		key := rateKey{"vf_tx_share", function}
+		if share == 0 {
+			delete(p.held, key)
+			return nil
+		}
+		if p.held == nil {
+			p.held = map[rateKey]uint64{}
+		}
+		p.held[key] = uint64(share)
+		return nil
+	})
+}
+
 // putOne writes a parameter that is not part of DCB.
 func (p *port) putOne(row *nicparam.Param, s nicparam.Setting) error {
 	side := map[string]int{"rp_enable": reaction, "np_enable": notification}

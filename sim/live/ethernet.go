@@ -43,7 +43,9 @@ type Case struct {
 	Flows             []tenants.Flow
 	Buffer            ether.Buffer
 	Buffers           map[int32]ether.Buffer
-	Bare              []ident.PortID // NIC ports without virtual functions
+	Bare              []ident.PortID       // NIC ports without virtual functions
+	Functions         map[ident.PortID]int // numbers of virtual functions of ports that have more of them than tenants
+	Waiting           []int                // flows that do not send at first
 	Seed              uint64
 }
 
@@ -120,6 +122,7 @@ func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet
 	l := &Ethernet{Case: c, Dir: o.Dir, Hosts: map[ident.GUID]*gnmidev.Host{}, Switches: map[ident.GUID]*gnmidev.Switch{}}
 	l.Fabric, err = etherlive.New(c.Fabric, c.Flows, etherlive.Options{
 		WRCC: c.Plane == policy.PlaneWRCC, Seed: c.Seed, TimeScale: o.TimeScale, Buffer: c.Buffer, Buffers: c.Buffers,
+		Functions: c.Functions, Waiting: c.Waiting,
 	})
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -190,7 +193,7 @@ func (l *Ethernet) addHost(node int32) error {
 		if err != nil {
 			return err
 		}
-		port := gnmidev.PortOptions{Number: num, Plane: nic, Speed: link.Rate, Functions: len(nic.Tenants())}
+		port := gnmidev.PortOptions{Number: num, Plane: nic, Speed: link.Rate, Functions: nic.Functions()}
 		if slices.Contains(l.Case.Bare, l.Case.Fabric.PortID(ref)) {
 			port.Functions = 0
 		}

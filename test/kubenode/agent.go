@@ -22,20 +22,52 @@ import (
 // Card is a fake NIC with virtual functions. It is the only part of a node in these tests that does not run for real.
 type Card struct {
 	Port string   // as managers identify it
-	Mbps uint32   // rate of the port
-	VFs  []string // PCI addresses, by index
-	mu   sync.Mutex
-	now  map[string]podsock.Settings
-	fail error // of every write
+	Mbps uint32   // rate of a port
+	VFs  []string // PCI addresses, of all ports
+	Link string   // link layer: Ethernet or InfiniBand
+	// Changed is called after every change of a function's values, if set.
+	Changed func(port string, function int, s podsock.Settings)
+
+	mu    sync.Mutex
+	now   map[string]podsock.Settings
+	ports map[string]int // by function: index in names
+	names []string       // ports
+	fail  error          // of every write
 }
 
 // NewCard returns a card whose functions have no limits.
 func NewCard(port string, mbps uint32, vfs ...string) *Card {
-	c := &Card{Port: port, Mbps: mbps, VFs: vfs, now: map[string]podsock.Settings{}}
+	c := &Card{Port: port, Mbps: mbps, Link: "Ethernet", now: map[string]podsock.Settings{}, ports: map[string]int{}}
+	c.AddPort(port, vfs...)
+	return c
+}
+
+// AddPort adds a port with its functions.
+func (c *Card) AddPort(port string, vfs ...string) {
 	for _, vf := range vfs {
+		c.ports[vf] = len(c.names)
 		c.now[vf] = podsock.Settings{MaxMbps: new(uint32(0)), ShareMbps: new(uint32(0)), TOS: new(uint8(0))}
 	}
-	return c
+	c.names, c.VFs = append(c.names, port), append(c.VFs, vfs...)
+}
+
+// Place returns the port of a function, and its index there.
+func (c *Card) Place(vf string) (port string, function int) {
+	at := c.ports[vf]
+	for _, other := range c.VFs[:slices.Index(c.VFs, vf)] {
+		if c.ports[other] == at {
+			function++
+		}
+	}
+	return c.names[at], function
+}
+
+// changed tells about a function's new values. The caller holds the lock.
+func (c *Card) changed(vf string) {
+	if c.Changed != nil {
+		port, function := c.Place(vf)
+		c.Changed(port, function, c.now[vf])
+	}
 }
 
 // Settings returns the values of a function.
@@ -61,7 +93,10 @@ func (c *Card) Find(_ context.Context, q pods.Query) (podsock.Device, error) {
 	if i < 0 {
 		return podsock.Device{}, podsock.Problemf(podsock.CodeDevice, "device %s: not on this node", q.ID)
 	}
-	return podsock.Device{ID: q.ID, RDMA: fmt.Sprintf("mlx5_%d", i+2), PF: "0000:3b:00.0", PFNetDev: "eth2", VF: &i, Port: c.Port, Link: "Ethernet"}, nil
+	port, function := c.Place(q.ID)
+	return podsock.Device{
+		ID: q.ID, RDMA: fmt.Sprintf("mlx5_%d", i+2), PF: fmt.Sprintf("0000:3b:00.%d", c.ports[q.ID]), PFNetDev: fmt.Sprintf("eth%d", 2+c.ports[q.ID]), VF: &function, Port: port, Link: c.Link,
+	}, nil
 }
 
 // Read implements pods.Devices.
@@ -77,6 +112,12 @@ func (c *Card) Apply(_ context.Context, d podsock.Device, l podsock.Levers) (pod
 		return pods.Applied{}, c.fail
 	}
 	var out pods.Applied
+	if c.Link != "Ethernet" { // as package agent/host
+		if (l != podsock.Levers{}) {
+			out.Missing = "virtual functions have no rates on InfiniBand"
+		}
+		return out, nil
+	}
 	now := c.now[d.ID]
 	if l.MaxMbps != nil {
 		now.MaxMbps, out.Settings.MaxMbps = l.MaxMbps, l.MaxMbps
@@ -89,6 +130,7 @@ func (c *Card) Apply(_ context.Context, d podsock.Device, l podsock.Levers) (pod
 		now.TOS, out.Settings.TOS = l.TOS, l.TOS
 	}
 	c.now[d.ID] = now
+	c.changed(d.ID)
 	return out, nil
 }
 
@@ -107,6 +149,7 @@ func (c *Card) Restore(_ context.Context, d podsock.Device, s podsock.Settings) 
 		now.TOS = s.TOS
 	}
 	c.now[d.ID] = now
+	c.changed(d.ID)
 	return nil
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +35,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	ctrl.SetLogger(logr.Discard())
-	c, err := kubetest.Start()
+	c, err := startCluster()
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -48,13 +46,21 @@ func run(m *testing.M) int {
 			fmt.Println(err)
 		}
 	}()
+	return m.Run()
+}
+
+// startCluster starts an API server with the manifests.
+func startCluster() (*kubetest.Cluster, error) {
+	c, err := kubetest.Start()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := c.Apply(ctx, "namespace.yaml", "roles.yaml", "agent-access.yaml", "controller-access.yaml", "policies.yaml"); err != nil {
-		fmt.Println(err)
-		return 1
+		return nil, errors.Join(err, c.Stop())
 	}
-	return m.Run()
+	return c, nil
 }
 
 const vfResource = "fairlane.test/vf"
@@ -85,6 +91,13 @@ func onNetwork(network string) func(*corev1.Pod) {
 		one := corev1.ResourceList{vfResource: resource.MustParse("1")}
 		p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 	}
+}
+
+// onOther gives a pod a device of the second port of a node.
+func onOther(p *corev1.Pod) {
+	p.Annotations = map[string]string{"k8s.v1.cni.cncf.io/networks": "rdmab"}
+	one := corev1.ResourceList{corev1.ResourceName(vfResources[1]): resource.MustParse("1")}
+	p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 }
 
 func plugin(n *kubenode.Node) map[string]any {
@@ -223,120 +236,4 @@ func event(t *testing.T, p *corev1.Pod, want string) {
 		}
 		return fmt.Sprintf("events %q, want one with %q", seen, want)
 	})
-}
-
-// TestKillsLeaveNoPodWithAWrongClass kills the kubelet and the agent at random instants while pods come and go. Afterwards
-// every pod has its class, and every other device has none. FAIRLANE_KILLS is the number of kills of each.
-func TestKillsLeaveNoPodWithAWrongClass(t *testing.T) {
-	kills := 3
-	if text := os.Getenv("FAIRLANE_KILLS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kills = n
-	}
-	vfs := make([]string, 8)
-	for i := range vfs {
-		vfs[i] = fmt.Sprintf("0000:af:01.%d", i)
-	}
-	card := kubenode.NewCard("0xb8599f0300000003:1", 100_000, vfs...)
-	kubenode.Networks(t, cluster)
-	n := kubenode.Start(t, cluster, "node-3")
-	agent := n.Agent(t, card)
-	n.Devices(t, vfResource, vfs...)
-	capacity(t, n, int64(len(vfs)))
-	var namespaces []string
-	for i, tenant := range []string{"onyx", "pearl"} {
-		ns := bind(t, tenant, int32(200+400*i))
-		n.Network(t, ns, "rdma", vfResource, fmt.Sprintf("10.231.%d.0/24", 20+i), plugin(n))
-		namespaces = append(namespaces, ns)
-	}
-	random := rand.New(rand.NewPCG(20261128, 7))
-	live := map[string]*corev1.Pod{}
-	for i := range 2 * kills {
-		ns := namespaces[random.IntN(len(namespaces))]
-		name := fmt.Sprintf("p%d", i)
-		p, err := n.Pod(t.Context(), ns, name, onNetwork("rdma"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		live[name] = p
-		if len(live) > 4 {
-			for old, p := range live { // any
-				if old != name {
-					if err := cluster.Admin.Delete(t.Context(), p); err != nil {
-						t.Fatal(err)
-					}
-					delete(live, old)
-					break
-				}
-			}
-		}
-		time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
-		if i%2 == 0 {
-			agent.Stop()
-			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
-			agent = n.Agent(t, card)
-		} else {
-			n.RestartKubelet(t)
-			n.Devices(t, vfResource, vfs...) // plugins register again with a new kubelet
-		}
-	}
-	for name, p := range live {
-		live[name] = revive(t, n, p)
-	}
-	kubetest.Eventually(t, 2*time.Minute, func() string {
-		want := map[string]bool{} // devices in use
-		for _, r := range agent.Table.List(t.Context(), false) {
-			if live[r.Pod.Name] == nil {
-				return "a record of the deleted pod " + r.Pod.Name
-			}
-			if r.Pending || r.Drift || r.Releasing || !strings.HasPrefix(r.Pod.Namespace, r.Tenant) {
-				return fmt.Sprintf("record %+v", r)
-			}
-			part := uint32(int(*r.Levers.ShareOf1000)/r.DividedBy) * card.Mbps / 1000
-			if s := card.Settings(r.Device); *s.ShareMbps != part || *s.TOS != 106 {
-				return fmt.Sprintf("device %s has %d Mbit/s, want %d", r.Device, *s.ShareMbps, part)
-			}
-			want[r.Device] = true
-		}
-		if len(want) != len(live) {
-			return fmt.Sprintf("%d devices have a class, want %d", len(want), len(live))
-		}
-		for _, vf := range vfs {
-			if s := card.Settings(vf); !want[vf] && (*s.ShareMbps != 0 || *s.TOS != 0) {
-				return fmt.Sprintf("device %s, which no pod has, has %d Mbit/s", vf, *s.ShareMbps)
-			}
-		}
-		return ""
-	})
-	t.Logf("%d kills of the agent and %d of the kubelet: %d pods have their class, no other device has one", kills, kills, len(live))
-}
-
-// revive waits until a pod runs, and returns it. A kubelet that has just started refuses pods for good while no plugin offers
-// their devices; such a pod is replaced, as a workload's controller would.
-func revive(t *testing.T, n *kubenode.Node, p *corev1.Pod) *corev1.Pod {
-	t.Helper()
-	kubetest.Eventually(t, 3*time.Minute, func() string {
-		if err := cluster.Admin.Get(t.Context(), client.ObjectKeyFromObject(p), p); err != nil {
-			return err.Error()
-		}
-		switch {
-		case p.Status.Phase == corev1.PodRunning:
-			return ""
-		case p.Status.Phase != corev1.PodFailed:
-			return fmt.Sprintf("pod %s/%s is %s", p.Namespace, p.Name, p.Status.Phase)
-		case p.Status.Reason != "UnexpectedAdmissionError":
-			t.Fatalf("pod %s/%s failed: %s: %s", p.Namespace, p.Name, p.Status.Reason, p.Status.Message)
-		}
-		n.Delete(t, p, time.Minute)
-		next, err := n.Pod(t.Context(), p.Namespace, p.Name, onNetwork("rdma"))
-		if err != nil {
-			return err.Error()
-		}
-		p = next
-		return "replaced a refused pod"
-	})
-	return p
 }

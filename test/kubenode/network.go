@@ -70,19 +70,35 @@ func Networks(t testing.TB, c *kubetest.Cluster) {
 // the resource.
 func (n *Node) Network(t testing.TB, namespace, name, resource, subnet string, plugin map[string]any) {
 	t.Helper()
-	config, err := json.Marshal(map[string]any{"cniVersion": "1.0.0", "name": name, "plugins": []any{n.bridge(subnet), plugin}})
+	u, err := n.definition(name, resource, subnet, plugin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
-		"metadata": map[string]any{"namespace": namespace, "name": name, "annotations": map[string]any{"k8s.v1.cni.cncf.io/resourceName": resource}},
-		"spec":     map[string]any{"config": string(config)},
-	}}
+	u.SetNamespace(namespace)
 	kubetest.Eventually(t, eventually, func() string {
 		if err := client.IgnoreAlreadyExists(n.cluster.Admin.Create(t.Context(), u.DeepCopy())); err != nil {
 			return err.Error() // the definition is served some time after it was created
 		}
 		return ""
 	})
+}
+
+// definition returns the definition of a network.
+func (n *Node) definition(name, resource, subnet string, plugin map[string]any) (*unstructured.Unstructured, error) {
+	config, err := json.Marshal(map[string]any{"cniVersion": "1.0.0", "name": name, "plugins": []any{n.bridge(subnet), plugin}})
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
+		"metadata": map[string]any{"name": name, "annotations": map[string]any{"k8s.v1.cni.cncf.io/resourceName": resource}},
+		"spec":     map[string]any{"config": string(config)},
+	}}, err
+}
+
+// NetworkManifest returns the definition of Network as JSON, for any namespace.
+func (n *Node) NetworkManifest(name, resource, subnet string, plugin map[string]any) (string, error) {
+	u, err := n.definition(name, resource, subnet, plugin)
+	if err != nil {
+		return "", err
+	}
+	text, err := u.MarshalJSON()
+	return string(text), err
 }

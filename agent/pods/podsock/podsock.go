@@ -135,12 +135,16 @@ type Record struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Class   string `json:"class,omitempty"`
 	Levers  Levers `json:"levers"` // of the class
-	// DividedBy is the number of devices on the port that divide the share of the class; 0 before any was set.
-	DividedBy int      `json:"divided_by,omitempty"`
-	Found     Device   `json:"found"`
-	Before    Settings `json:"before"`    // values before the class was applied, which a release restores
-	Applied   Settings `json:"applied"`   // values that were written and verified
-	ReadBack  Settings `json:"read_back"` // last values read from the device
+	// Weight is that of the class among the classes of the tenant, which divide the share; 0: the share is the class's own.
+	Weight float64 `json:"weight,omitempty"`
+	// DividedBy is the number of devices on the port that divide the share; 0 before any was set.
+	DividedBy int `json:"divided_by,omitempty"`
+	// PartOf1000 is the device's part of the port, in thousandths; 0 before any was set.
+	PartOf1000 uint16   `json:"part_of_1000,omitempty"`
+	Found      Device   `json:"found"`
+	Before     Settings `json:"before"`    // values before the class was applied, which a release restores
+	Applied    Settings `json:"applied"`   // values that were written and verified
+	ReadBack   Settings `json:"read_back"` // last values read from the device
 	// Pending means that the class is not in force: it could not be applied, and the agent retries.
 	Pending bool `json:"pending,omitempty"`
 	// Releasing means that the pod is gone, and the device could not be restored yet.

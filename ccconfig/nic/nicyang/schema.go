@@ -55,7 +55,7 @@ func Leaves() []Leaf {
 	add(nic+"/reapply/state", "count#", "attempts#", "time#", "next#", "problem")
 	params(nic)
 	add(port+"/state", "id", "net-dev", "rdma-device", "rdma-port=", "mac", "speed-mbps#", "oper-up!", "virtual-functions=",
-		"wrcc-senders=", "runtime-parameter&", "reset-parameter&")
+		"serves-pods!", "wrcc-senders=", "runtime-parameter&", "reset-parameter&")
 	params(port)
 	add(port+"/counters/state", "problem+")
 	add(port+"/counters/counter/state", "value#+", "problem+")
@@ -63,7 +63,7 @@ func Leaves() []Leaf {
 	add(port+"/counter-sets/counter-set/state", "mode+", "process+", "pid=+", "qp-count=+", "qps&+")
 	add(port+"/counter-sets/counter-set/counters/counter/state", "value#+", "problem+")
 	add(port+"/functions/state", "problem+")
-	add(port+"/functions/function/state", "name+", "rdma-device+", "tx-octets#+", "rx-octets#+", "problem+")
+	add(port+"/functions/function/state", "name+", "rdma-device+", "tenant+", "tx-octets#+", "rx-octets#+", "problem+")
 	add(port+"/functions/function/counters/state", "problem+")
 	add(port+"/functions/function/counters/counter/state", "value#+", "problem+")
 	add(port+"/wrcc/config", "domain=", "t1-us=", "min-rate-mbps=", "increase")

@@ -47,6 +47,7 @@ type PortState struct {
 	SpeedMbps    Number       `json:"speed-mbps"` // 0 while the link is down
 	OperUp       bool         `json:"oper-up"`
 	Functions    uint32       `json:"virtual-functions"`
+	ServesPods   bool         `json:"serves-pods"` // functions have the tenants of their pods
 	WRCCSenders  uint32       `json:"wrcc-senders"`
 	RuntimeNames []string     `json:"runtime-parameter"`
 	ResetNames   []string     `json:"reset-parameter"`
@@ -118,6 +119,7 @@ type FunctionView struct {
 	State struct {
 		Name       string  `json:"name"`
 		RDMADevice string  `json:"rdma-device"` // empty while it is in another network namespace
+		Tenant     string  `json:"tenant"`      // of the pod that has it; empty: none
 		TxOctets   *Number `json:"tx-octets"`   // nil if unreadable
 		RxOctets   *Number `json:"rx-octets"`
 		Problem    string  `json:"problem"`
