@@ -91,19 +91,20 @@ func (s *Settings) shareReasons(p *nicPort) []plan.Reason {
 	})
 	chosen := false
 	for _, share := range shares {
-		field, reason := shareRegister, "reason.formula.function-share"
+		part, tenants := strconv.Itoa(share.Thousandths), strconv.Itoa(len(shares))
+		reason := plan.Reason{
+			Field: shareRegister, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: plan.RuleShareByWeight,
+			Formula: phrase.Write("reason.formula.function-share", "part", part, "line", line.String(), "tenants", tenants, "function", strconv.Itoa(share.Function)),
+		}
 		switch {
 		case share.Function == plan.NodeFunction:
 			chosen = true
-			field, reason = phrase.Write("reason.field.assigned-functions", "field", shareRegister), "reason.formula.function-share-assigned"
+			reason.Field = phrase.Write("reason.field.assigned-functions", "field", shareRegister)
+			reason.Formula = phrase.Write("reason.formula.function-share-assigned", "part", part, "line", line.String(), "tenants", tenants)
 		case share.Function > 0:
-			field = fmt.Sprintf("%s[%d]", shareRegister, share.Function)
+			reason.Field = fmt.Sprintf("%s[%d]", shareRegister, share.Function)
 		}
-		out = append(out, plan.Reason{
-			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: plan.RuleShareByWeight,
-			Formula: phrase.Write(reason, "part", fmt.Sprint(share.Thousandths), "line", line.String(),
-				"tenants", strconv.Itoa(len(shares)), "function", fmt.Sprint(share.Function)),
-		})
+		out = append(out, reason)
 	}
 	formula := phrase.Write("reason.formula.function-whole")
 	switch {
