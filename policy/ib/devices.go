@@ -217,12 +217,12 @@ func from1(most int) string { return "1.." + strconv.Itoa(most) }
 
 // thresholdReason explains the threshold code of a queue of depth bytes.
 func thresholdReason(m *model.Model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
-	bytes, queue, number := strconv.Itoa(depth), strconv.Itoa(int(p.Switch.QueueBytes)), strconv.Itoa(int(code))
+	bytes, queue, number := strconv.Itoa(depth), strconv.Itoa(p.Switch.QueueBytes), strconv.Itoa(int(code))
 	head := phrase.Write("reason.formula.threshold", "rate", quantity.BitRate(m.Caps[d]).String(), "trip", seconds(trip),
 		"packets", strconv.Itoa(minimumPackets), "queue", queue, "depth", bytes)
 	if p.Generic() {
 		return phrase.Clauses(head, phrase.Write("reason.formula.threshold-code", "depth", bytes, "queue", queue, "code", number))
 	}
 	return phrase.Clauses(head, phrase.Write("reason.formula.threshold-profile",
-		"profile", p.Name, "code", number, "bytes", strconv.Itoa(int(p.Switch.Thresholds[code]))))
+		"profile", p.Name, "code", number, "bytes", strconv.Itoa(p.Switch.Thresholds[code])))
 }

@@ -160,7 +160,7 @@ func (s *Settings) formula(p *port, st *setting) string {
 	if st.group >= 0 {
 		marking, load = s.groups[st.group].marking, s.groups[st.group].load
 	}
-	packets, loaded, exact := strconv.Itoa(int(marking)), fixed(float64(load)/1000, 3), fixed(st.exact, 3)
+	packets, loaded, exact := strconv.Itoa(marking), fixed(float64(load)/1000, 3), fixed(st.exact, 3)
 	if s.m.Input.Options.Mode == model.ModeTheorem1 && st.group >= 0 {
 		return phrase.Write("reason.formula.timer-theorem1", "packets", packets, "load", loaded, "exact", exact)
 	}

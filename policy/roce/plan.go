@@ -140,10 +140,10 @@ func (s *Settings) leverReasons(p *nicPort, registers map[string]dcqcn.Register)
 // targetText describes the rate that a port is set for.
 func (s *Settings) targetText(p *nicPort) string {
 	rate := model.Rate(p.wanted).String()
-	switch {
-	case p.kind == model.Idle:
+	switch p.kind {
+	case model.Idle:
 		return phrase.Write("reason.formula.rate-idle", "rate", rate)
-	case p.kind == model.Uncontended:
+	case model.Uncontended:
 		return phrase.Write("reason.formula.rate-unmarked", "times", strconv.Itoa(spare), "rate", rate)
 	}
 	text := phrase.Write("reason.formula.rate-qp", "rate", rate, "largest", model.Rate(s.groups[p.group].rate).String())

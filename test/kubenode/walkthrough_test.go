@@ -187,7 +187,7 @@ func shape(s string) string {
 // run runs a command of the page until it prints what the page has: status follows within seconds.
 func (w *whole) run(dir string, s step) {
 	w.t.Helper()
-	began, out := time.Now(), ""
+	began := time.Now()
 	for {
 		c := exec.CommandContext(w.t.Context(), "bash", "-euc", ". "+dir+"/env.sh\n"+s.command)
 		c.Dir = dir
@@ -196,7 +196,8 @@ func (w *whole) run(dir string, s step) {
 		if strings.Contains(s.command, "custom-columns") { // these figures are the same in every run
 			of = strings.TrimSpace
 		}
-		if out = string(text); err == nil && matches(of(s.output), of(out)) {
+		out := string(text)
+		if err == nil && matches(of(s.output), of(out)) {
 			w.t.Logf("$ %s\n%s", s.command, out)
 			return
 		}
