@@ -166,7 +166,7 @@ func (n *Node) ctr(args ...string) *exec.Cmd {
 
 // logs prints the ends of the logs of a failed test.
 func (n *Node) logs(t testing.TB) {
-	for _, name := range []string{"containerd", "kubelet"} {
+	for _, name := range []string{"containerd", "kubelet", "agent"} {
 		text, err := os.ReadFile(n.path(name + ".log"))
 		if err == nil {
 			t.Logf("%s: …%s", name, text[max(0, len(text)-6000):])

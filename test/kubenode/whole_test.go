@@ -347,7 +347,7 @@ func (w *whole) settle(most time.Duration) time.Duration {
 	began := time.Now()
 	kubetest.Eventually(w.t, most, func() string {
 		if why := w.wrong(w.weights()); why != "" {
-			return why
+			return why + "; " + w.inForce()
 		}
 		return w.inForce()
 	})
