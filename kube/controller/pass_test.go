@@ -216,7 +216,31 @@ func TestRolloutsStayWithinTheirBounds(t *testing.T) {
 	}
 }
 
-func TestAFailedRolloutIsNotRepeated(t *testing.T) {
+func TestAFailedRolloutIsRepeatedLaterAndLater(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bind("red", "red"), space("a", "red"), attach("a", "p", "h1:1"))
+	r.pass()
+	for attempt, passes := range []int{1, 2, 4} { // of 30 s each
+		r.manager.End("failed", "h1 did not answer.")
+		r.pass()
+		r.expect("red", "InForce", fmt.Sprintf("False RolloutFailed: Rollout %d of plan ", attempt+1))
+		if !strings.Contains(r.condition("red", "InForce"), "It is repeated after 12:") {
+			t.Errorf("no time of the next attempt in %s", r.condition("red", "InForce"))
+		}
+		for range passes {
+			if n := len(r.manager.Rollouts()); n != attempt+1 {
+				t.Fatalf("%d rollouts, want %d", n, attempt+1)
+			}
+			r.pass()
+		}
+		r.expect("red", "InForce", fmt.Sprintf("False RollingOut: Rollout %d ", attempt+2))
+	}
+	r.manager.End("succeeded", "")
+	r.pass()
+	r.expect("red", "InForce", "True InForce")
+}
+
+func TestARolloutThatWasRolledBackIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, bind("red", "red"), space("a", "red"), attach("a", "p", "h1:1"))
 	r.pass()

@@ -46,6 +46,7 @@ type memory struct {
 	feeds map[string]sent // by tenant
 	plans planned
 	pods  map[types.UID]string // sentence of the last event
+	again repetition
 }
 
 // sent is a feed that the manager has accepted.
@@ -231,8 +232,10 @@ func (p *pass) bringInForce(ctx context.Context) error {
 		p.force = saidInForce(plan)
 	case last.State == rolloutRunning:
 		p.force = saidWaiting(last)
-	case last.Plan == plan && last.State != rolloutSucceeded:
-		p.force = saidRolloutFailed(last)
+	case last.Plan == plan && last.State != rolloutSucceeded && !repeatable(last):
+		p.force = saidRolloutEnded(last)
+	case last.Plan == plan && last.State != rolloutSucceeded && !p.memory.again.due(last, p.Now()):
+		p.force = saidRolloutFailed(last, p.memory.again.at)
 	case limit == 0:
 		p.force = saidPlanned(p.fabric, plan)
 	default:

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"fairlane/kube/v1alpha1"
 )
@@ -121,8 +122,12 @@ func saidWaiting(r Rollout) verdict {
 	return no("Waiting", "Rollout %d of another plan is running. The controller plans again when it has ended.", r.ID)
 }
 
-func saidRolloutFailed(r Rollout) verdict {
+func saidRolloutEnded(r Rollout) verdict {
 	return no("RolloutFailed", "Rollout %d of plan %s ended as %s: %s. It is not repeated; the next change of attachments is planned again.", r.ID, short(r.Plan), r.State, strings.TrimRight(r.Result, "."))
+}
+
+func saidRolloutFailed(r Rollout, next time.Time) verdict {
+	return no("RolloutFailed", "Rollout %d of plan %s ended as %s: %s. It is repeated after %s.", r.ID, short(r.Plan), r.State, strings.TrimRight(r.Result, "."), next.UTC().Format("15:04:05 UTC"))
 }
 
 func saidNotMeasured() verdict {
