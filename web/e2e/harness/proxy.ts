@@ -49,6 +49,7 @@ export class FaultProxy {
   /** Begins to listen; again on the same port after `down`. */
   async up() {
     const server = createServer((from, to) => this.serve(from, to));
+    server.keepAliveTimeout = 0; // otherwise it ends idle connections at the moment when the browser uses them again
     server.on("connection", (socket) => {
       this.sockets.add(socket);
       socket.on("close", () => this.sockets.delete(socket));
