@@ -42,12 +42,12 @@ func TestEveryPrerequisiteOfANICPortIsJudged(t *testing.T) {
 		phrase string
 	}{
 		"rp_enable[3]":         {0, prereq.Reaction, "rp_enable[3]=1", "do not act on notifications in priority 3"},
-		"np_enable[3]":         {0, prereq.Notification, "np_enable[3]=1", "send no notifications for marks in priority 3"},
+		"np_enable[3]":         {0, prereq.Notification, "np_enable[3]=1", "send no notifications for packets marked in priority 3"},
 		"roce_cc_prio_mask":    {0xf7, prereq.PriorityMask, "", "reset the firmware"},
 		"user_programmable_cc": {1, prereq.Algorithm, "", "may replace DCQCN"},
 		"roce_cc_algorithm":    {1, prereq.Algorithm, "", "responds to QCN"},
 		"trust":                {0, prereq.Trust, "trust[0]=1", "VLAN tags"},
-		"dscp2prio[26]":        {0, prereq.DSCPPriority, "dscp2prio[26]=3", "a different priority from the one that the plan"},
+		"dscp2prio[26]":        {0, prereq.DSCPPriority, "dscp2prio[26]=3", "in another priority than the one that the plan"},
 		"pfc[3]":               {0, prereq.Pause, "pfc[3]=1", "has no priority flow control"},
 		"default_roce_tos":     {104, prereq.TypeOfService, "default_roce_tos[0]=106", "not ECN-capable"},
 		"cnp_dscp":             {26, prereq.CNPDSCP, "cnp_dscp[0]=48", "queue behind the data"},

@@ -45,6 +45,16 @@ type Cluster struct {
 	bin    string
 }
 
+// Need returns a variable that test/kube.sh sets, such as Folder. Without it, it skips the test: make kube runs it.
+func Need(t testing.TB, variable string) string {
+	t.Helper()
+	v := os.Getenv(variable)
+	if v == "" {
+		t.Skipf("no %s: run make kube", variable)
+	}
+	return v
+}
+
 // Enabled reports whether the binaries are there; tests skip without them.
 func Enabled() bool { return os.Getenv(Folder) != "" }
 

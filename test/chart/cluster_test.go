@@ -35,9 +35,7 @@ const system = kubetest.System
 // namespace, and definitions of the Prometheus Operator's and Multus's objects without their schemas.
 func cluster(t *testing.T) (c *kubetest.Cluster, kubeconfig string) {
 	t.Helper()
-	if !kubetest.Enabled() {
-		t.Skip("no API server: run make kube")
-	}
+	kubetest.Need(t, kubetest.Folder)
 	c, err := kubetest.StartEmpty()
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"errors"
+	"fairlane/kube/kubetest"
 	"io"
 	"maps"
 	"os"
@@ -33,10 +34,7 @@ var helms = []string{"helm3", "helm4"}
 // helm runs a version of Helm, with settings of the test's own.
 func helm(t *testing.T, version string, args ...string) (stdout string, err error) {
 	t.Helper()
-	bin := os.Getenv(helmFolder)
-	if bin == "" {
-		t.Skip("no Helm: run make kube")
-	}
+	bin := kubetest.Need(t, helmFolder)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, version), args...)
 	home := t.TempDir()
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
