@@ -121,8 +121,8 @@ func TestDiscoveryAndDriftReportWrongPrerequisites(t *testing.T) {
 		why   string // in the warning
 	}{
 		{"rp_enable", 3, 0, "reaction-point rp_enable[3]=0", "senders on this port do not act on notifications"},
-		{"np_enable", 3, 0, "notification-point np_enable[3]=0", "send no notifications for marks in priority 3"},
-		{"dscp2prio", 26, 5, "dscp-priority dscp2prio[26]=5", "a different priority from the one that the plan has settings for"},
+		{"np_enable", 3, 0, "notification-point np_enable[3]=0", "send no notifications for packets marked in priority 3"},
+		{"dscp2prio", 26, 5, "dscp-priority dscp2prio[26]=5", "in another priority than the one that the plan has settings for"},
 		{"pfc", 3, 0, "pause pfc[3]=0", "priority 3 has no priority flow control"},
 		{"default_roce_tos", 0, 104, "type-of-service default_roce_tos=104", "not ECN-capable"},
 		{"cnp_dscp", 0, 26, "cnp-dscp cnp_dscp=26", "queue behind the data"},
