@@ -48,7 +48,7 @@ func TestDriftIsReportedAndAResetIsRepaired(t *testing.T) {
 	if !got.Drift || !strings.Contains(got.Reason, "max_mbps 12345") || !strings.Contains(got.Reason, "max_mbps 40000") || r.table.Status().Drifted != 1 {
 		t.Errorf("%+v", got)
 	}
-	r.cards.is(t, vf0, 12345, 50000, 104) // somebody wanted it
+	r.cards.is(t, vf0, 12345, 50000, 104) // another program set it
 	if text := refused(t, r.table.Check(t.Context(), a), podsock.CodeDrift); !strings.Contains(text, "12345") {
 		t.Error(text)
 	}

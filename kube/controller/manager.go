@@ -76,7 +76,7 @@ type Tenant struct {
 	Weight           string // decimal
 	CapBps           int64  // 0 without a cap
 	Classes          []TenantClass
-	Ports            []Port // of all attachments, whoever claims them
+	Ports            []Port // of all attachments, claimed by the operator or by feeds
 	EntitledBps      *int64 // by the plan in force
 	DeliveredBps     *int64 // in contended time of the last hour
 	ContendedSeconds *int64 // in the last hour

@@ -32,7 +32,7 @@ type portShare struct {
 // reportAttachments writes the figures of attachments whose port has some, and records events of pods.
 func (p *pass) reportAttachments(ctx context.Context) error {
 	if !p.reached {
-		return nil // without an answer the last figures stay for now; the binding's condition says why
+		return nil // without an answer the last figures stay, and the binding's condition says why
 	}
 	pods := map[types.UID]*podShare{}
 	links, planned := p.linksByPort(), p.planned()
