@@ -178,7 +178,7 @@ func (p *Plugin) Status(args *skel.CmdArgs) error {
 
 // say writes a message for the log of the runtime.
 func (p *Plugin) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.Stderr, "fairlane-cni: "+format+"\n", args...) // nobody is left to report a failure to
+	_, _ = fmt.Fprintf(p.Stderr, "fairlane-cni: "+format+"\n", args...) // a failed write has no other place to be reported
 }
 
 // call calls the agent, again if it could not be reached, within totalTimeout.
