@@ -178,6 +178,22 @@ func TestNothingIsRequestedTwice(t *testing.T) {
 	}
 }
 
+func TestATenantThatWasCreatedAgainGetsItsFeed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bind("red", "red"), space("a", "red"), attach("a", "p", "h1:1"))
+	r.pass()
+	r.manager.End("succeeded", "")
+	r.pass()
+	red, feeds, plans := r.manager.Tenants["red"], r.manager.Count("PutFeed"), r.manager.Count("Plan")
+	r.manager.Do(func(m *managertest.Manager) { delete(m.Tenants, "red") })
+	r.pass()
+	r.manager.Do(func(m *managertest.Manager) { m.Tenants["red"] = red })
+	r.pass()
+	if r.manager.Count("PutFeed") != feeds+1 || r.manager.Count("Plan") != plans+1 {
+		t.Errorf("%d feeds, %d plans, want %d, %d", r.manager.Count("PutFeed"), r.manager.Count("Plan"), feeds+1, plans+1)
+	}
+}
+
 func TestRolloutsStayWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	limited := func(n int32) *v1alpha1.TenantBinding {
