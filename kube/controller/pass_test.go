@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +18,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"fairlane/kube/controller"
 	"fairlane/kube/controller/managertest"
@@ -26,7 +30,7 @@ import (
 type rig struct {
 	t       *testing.T
 	manager *managertest.Manager
-	client  client.Client
+	client  client.WithWatch
 	control *controller.Reconciler
 	events  []string
 	now     time.Time
@@ -379,6 +383,27 @@ func TestAnSLThatDiffersBetweenPortsIsNotGiven(t *testing.T) {
 	})
 	r.pass()
 	if d := cmp.Diff([]v1alpha1.BindingClass{{Name: "default", Weight: "1", DSCP: new(int32(26))}}, r.binding("blue").Status.Classes); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAFinalizerOfAnotherControllerStays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bind("red", "red"))
+	const other = "example.com/other"
+	r.control.Client = interceptor.NewClient(r.client, interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
+		if b := r.binding("red"); controllerutil.AddFinalizer(b, other) { // after the pass has read the binding
+			if err := r.client.Update(ctx, b); err != nil {
+				return err
+			}
+		}
+		return c.Patch(ctx, o, p, options...)
+	}})
+	if _, err := r.control.Reconcile(t.Context(), "lab"); !apierrors.IsConflict(err) {
+		t.Errorf("%v, want a conflict", err)
+	}
+	r.pass()
+	if d := cmp.Diff([]string{other, v1alpha1.FeedFinalizer}, r.binding("red").Finalizers); d != "" {
 		t.Error(d)
 	}
 }

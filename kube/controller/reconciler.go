@@ -309,5 +309,6 @@ func (p *pass) ensureFinalizer(ctx context.Context, c *claim) error {
 			return nil
 		}
 	}
-	return client.IgnoreNotFound(p.Client.Patch(ctx, b, client.MergeFrom(before)))
+	// The patch has the whole list: with the lock it does not undo a change by another controller since the pass read the binding.
+	return client.IgnoreNotFound(p.Client.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
