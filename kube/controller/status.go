@@ -95,15 +95,9 @@ func settled(before, now *int64, fraction float64, amount int64) *int64 {
 }
 
 func (p *pass) set(b *v1alpha1.TenantBinding, condition string, v verdict) {
-	c := metav1.Condition{Type: condition, ObservedGeneration: b.Generation, Reason: v.reason, Message: v.text, Status: metav1.ConditionFalse}
-	switch {
-	case v.unknown:
-		c.Status = metav1.ConditionUnknown
-	case v.status:
-		c.Status = metav1.ConditionTrue
-	}
-	c.LastTransitionTime = metav1.NewTime(p.Now())
-	meta.SetStatusCondition(&b.Status.Conditions, c)
+	meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
+		Type: condition, Status: v.status, ObservedGeneration: b.Generation, LastTransitionTime: metav1.NewTime(p.Now()), Reason: v.reason, Message: v.text,
+	})
 }
 
 // failed returns the verdict of an error of the manager.
@@ -159,7 +153,7 @@ func (p *pass) inForce(c *claim) verdict {
 		return failed(c.binding, t.err)
 	case len(mine) > 0:
 		return saidBadPorts(p.fabric, mine)
-	case len(c.ports) == 0 && p.force.status:
+	case len(c.ports) == 0 && p.force.status == metav1.ConditionTrue:
 		return saidNoAttachments()
 	}
 	return p.force
