@@ -167,13 +167,10 @@ type podShare struct {
 
 func (s *podShare) add(port portShare) {
 	s.ports++
-	if port.cause == "" {
-		return
+	if port.cause != "" {
+		s.below++
 	}
-	s.below++
-	if s.cause == "" || port.cause > s.cause { // one sentence for the pod, whatever the order of its ports
-		s.cause = port.cause
-	}
+	s.cause = max(s.cause, port.cause) // one sentence for the pod, whatever the order of its ports
 }
 
 // recordPod records an event when a pod's ports fall below their entitlement, when their number or the cause changes, and when
