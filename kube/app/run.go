@@ -47,7 +47,6 @@ type Options struct {
 	Health      string   // address of probes, 0 for none
 	Metrics     string   // address of metrics, 0 for none
 	Names       []string // names in the webhook's certificate; default: those of the service
-	SameProcess bool     // whether other replicas may run in this process, as in tests
 }
 
 // Run runs the process against a cluster until the context ends. Every replica answers the webhook; the leader runs the
@@ -99,7 +98,7 @@ func Run(ctx context.Context, cluster *rest.Config, m controller.Manager, o Opti
 		Client: mgr.GetClient(), Manager: m, Events: controller.EventsOf(mgr), Feed: FeedOf(o.Cluster),
 		Every: o.Every, Repeat: repeatAfter, Now: time.Now,
 	}
-	if err := r.Start(mgr, o.Debounce, o.SameProcess); err != nil {
+	if err := r.Start(mgr, o.Debounce); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
 	return mgr.Start(ctx)

@@ -83,7 +83,7 @@ func start(t *testing.T, node string, m controller.Manager, host admission.HostN
 		r.ended <- app.Run(ctx, config, m, app.Options{
 			Cluster: "lab1", Namespace: kubetest.System, HostNetwork: host, Resources: admission.DefaultResources(),
 			Debounce: 50 * time.Millisecond, Every: 200 * time.Millisecond,
-			WebhookHost: "127.0.0.1", WebhookPort: port, Health: "0", Metrics: "0", Names: []string{"localhost"}, SameProcess: true,
+			WebhookHost: "127.0.0.1", WebhookPort: port, Health: "0", Metrics: "0", Names: []string{"localhost"},
 		})
 	}()
 	return r
