@@ -95,7 +95,7 @@ func Run(ctx context.Context, cluster *rest.Config, m controller.Manager, o Opti
 		return err
 	}
 	r := &controller.Reconciler{
-		Client: mgr.GetClient(), Manager: m, Events: controller.EventsOf(mgr), Feed: FeedOf(o.Cluster),
+		Client: mgr.GetClient(), Manager: m, Events: mgr.GetEventRecorder("fairlane"), Feed: FeedOf(o.Cluster),
 		Every: o.Every, Repeat: repeatAfter, Now: time.Now,
 	}
 	if err := r.Start(mgr, o.Debounce); err != nil {

@@ -36,9 +36,9 @@ type rig struct {
 	now     time.Time
 }
 
-// Event keeps an event.
-func (r *rig) Event(o client.Object, warning bool, reason, text string) {
-	r.events = append(r.events, fmt.Sprintf("%s %v %s: %s", o.GetName(), warning, reason, text))
+// Eventf keeps an event of a pod.
+func (r *rig) Eventf(pod, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	r.events = append(r.events, fmt.Sprintf("%s %s %s: ", pod.(*corev1.Pod).Name, kind, reason)+fmt.Sprintf(note, args...))
 }
 
 const tenantLabel = v1alpha1.LabelPrefix + "tenant"

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -22,16 +23,11 @@ import (
 // Fabric is the key of the work queue: one pass brings one fabric up to date.
 type Fabric string
 
-// Recorder records events of objects.
-type Recorder interface {
-	Event(object client.Object, warning bool, reason, text string)
-}
-
 // Reconciler runs the passes. Its fields are set before its first pass.
 type Reconciler struct {
 	Client  client.Client
 	Manager Manager
-	Events  Recorder
+	Events  events.EventRecorder
 	Feed    string        // name of this cluster's feed at the manager
 	Every   time.Duration // time between passes without a change in the cluster
 	Repeat  time.Duration // time after which feeds and plans are requested again without a change

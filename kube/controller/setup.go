@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,17 +61,4 @@ func (r *Reconciler) concerned(ctx context.Context, o client.Object) map[Fabric]
 		fabrics[Fabric(b.Spec.Fabric)] = true
 	}
 	return fabrics
-}
-
-// EventsOf returns a Recorder that writes to the events API.
-func EventsOf(mgr ctrl.Manager) Recorder { return recorder{mgr.GetEventRecorder("fairlane")} }
-
-type recorder struct{ to events.EventRecorder }
-
-func (r recorder) Event(o client.Object, warning bool, reason, text string) {
-	kind := corev1.EventTypeNormal
-	if warning {
-		kind = corev1.EventTypeWarning
-	}
-	r.to.Eventf(o, nil, kind, reason, "MeasureShares", "%s", text)
 }
