@@ -72,10 +72,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, fabric Fabric) (reconcile.Re
 		r.forget(fabric)
 		return reconcile.Result{}, nil
 	}
-	m := r.remembered(fabric)
-	p := &pass{Reconciler: r, fabric: string(fabric), claims: all, memory: m, tenants: map[string]*tenantState{}}
+	p := &pass{Reconciler: r, fabric: string(fabric), claims: all, memory: r.remembered(fabric), tenants: map[string]*tenantState{}}
 	p.push(ctx)
-	return reconcile.Result{RequeueAfter: r.Every}, p.report(ctx)
+	if err := p.report(ctx); err != nil {
+		return reconcile.Result{}, err // the library tries again earlier than Every, and warns of a result besides the error
+	}
+	return reconcile.Result{RequeueAfter: r.Every}, nil
 }
 
 func (r *Reconciler) read(ctx context.Context) (cluster, error) {
