@@ -23,15 +23,11 @@ import (
 
 // Names of the process's own objects in the cluster, as in deploy/kubernetes.
 const (
-	leaseName       = "fairlane-kube"
-	secretName      = "fairlane-kube-certificate"
-	webhookName     = "fairlane-pods"
-	serviceName     = "fairlane-kube"
-	webhookPath     = "/pods"
-	leaseDuration   = 15 * time.Second
-	renewDeadline   = 10 * time.Second
-	leaseRetry      = 2 * time.Second
-	shutdownTimeout = 10 * time.Second
+	leaseName   = "fairlane-kube"
+	secretName  = "fairlane-kube-certificate"
+	webhookName = "fairlane-pods"
+	serviceName = "fairlane-kube"
+	webhookPath = "/pods"
 )
 
 // Options are the settings of the process.
@@ -66,14 +62,12 @@ func Run(ctx context.Context, cluster *rest.Config, m controller.Manager, o Opti
 	if err != nil {
 		return err
 	}
-	lease, renew, retry, shutdown := leaseDuration, renewDeadline, leaseRetry, shutdownTimeout
 	mgr, err := ctrl.New(cluster, ctrl.Options{
 		Scheme:           scheme,
 		Cache:            cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		LeaderElection:   true,
 		LeaderElectionID: leaseName, LeaderElectionNamespace: o.Namespace, LeaderElectionReleaseOnCancel: true,
-		LeaseDuration: &lease, RenewDeadline: &renew, RetryPeriod: &retry,
-		GracefulShutdownTimeout: &shutdown,
+		GracefulShutdownTimeout: new(10 * time.Second),
 		HealthProbeBindAddress:  o.Health,
 		Metrics:                 server.Options{BindAddress: o.Metrics},
 		WebhookServer: webhook.NewServer(webhook.Options{Host: o.WebhookHost, Port: o.WebhookPort, TLSOpts: []func(*tls.Config){
