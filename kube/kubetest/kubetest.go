@@ -62,9 +62,19 @@ func Enabled() bool { return os.Getenv(Folder) != "" }
 // Kubernetes 1.34). Without it the API server drops shareID and consumedCapacity from allocations.
 const ConsumableCapacity = "DRAConsumableCapacity=true"
 
-// Start starts a cluster with the CRDs, whose API server has feature gates, such as NAME=true. Its caller stops it.
+// Start starts a cluster with the CRDs, accounts, roles and policies of deploy/kubernetes, and with feature gates such as NAME=true.
+// Its caller stops it.
 func Start(gates ...string) (*Cluster, error) {
-	return start(gates, filepath.Join(Manifests(), "crds"))
+	c, err := start(gates, filepath.Join(Manifests(), "crds"))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.Apply(ctx, "namespace.yaml", "roles.yaml", "agent-access.yaml", "controller-access.yaml", "policies.yaml"); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
 }
 
 // StartEmpty starts a cluster without any object of Fairlane. Its caller stops it.
