@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,10 +35,7 @@ func binding(name, tenant string, classes ...v1alpha1.BindingClass) *v1alpha1.Te
 func handler(t *testing.T, host admission.HostNetwork) *admission.Pods {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	objects := []client.Object{

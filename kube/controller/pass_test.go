@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,10 +47,7 @@ const tenantLabel = v1alpha1.LabelPrefix + "tenant"
 func newRig(t *testing.T, objects ...client.Object) *rig {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, manager: managertest.New(), now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
