@@ -19,7 +19,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -41,8 +40,8 @@ type certificate struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
-func newCertificate(cluster *rest.Config, scheme *runtime.Scheme, o Options) (*certificate, error) {
-	c, err := client.New(cluster, client.Options{Scheme: scheme})
+func newCertificate(cluster *rest.Config, o Options) (*certificate, error) {
+	c, err := client.New(cluster, client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}

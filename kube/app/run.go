@@ -56,7 +56,7 @@ func Run(ctx context.Context, cluster *rest.Config, m controller.Manager, o Opti
 	if len(o.Names) == 0 {
 		o.Names = []string{serviceName + "." + o.Namespace + ".svc"}
 	}
-	cert, err := newCertificate(cluster, scheme, o)
+	cert, err := newCertificate(cluster, o)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,6 @@ const System = "fairlane-system"
 type Cluster struct {
 	Admin  client.Client // of a member of system:masters
 	Config *rest.Config  // of the same
-	Scheme *runtime.Scheme
 	env    *envtest.Environment
 	bin    string
 }
@@ -89,7 +88,7 @@ func start(gates []string, crds ...string) (*Cluster, error) {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	c := &Cluster{Scheme: scheme, bin: bin, env: &envtest.Environment{
+	c := &Cluster{bin: bin, env: &envtest.Environment{
 		Scheme:                   scheme,
 		BinaryAssetsDirectory:    bin,
 		CRDDirectoryPaths:        crds,
@@ -222,7 +221,7 @@ func (c *Cluster) User(t testing.TB, name string, groups ...string) *rest.Config
 // Client returns a client for a configuration.
 func (c *Cluster) Client(t testing.TB, r *rest.Config) client.Client {
 	t.Helper()
-	cl, err := client.New(r, client.Options{Scheme: c.Scheme})
+	cl, err := client.New(r, client.Options{Scheme: c.Admin.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
