@@ -90,7 +90,7 @@ func Run(ctx context.Context, cluster *rest.Config, m controller.Manager, o Opti
 		Client: mgr.GetClient(), Manager: m, Events: mgr.GetEventRecorder("fairlane"), Feed: FeedOf(o.Cluster),
 		Every: o.Every, Repeat: repeatAfter, Now: time.Now,
 	}
-	if err := r.Start(mgr, o.Debounce); err != nil {
+	if err := r.SetupWithManager(mgr, o.Debounce); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
 	return mgr.Start(ctx)

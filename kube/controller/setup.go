@@ -17,9 +17,9 @@ import (
 	"fairlane/kube/v1alpha1"
 )
 
-// Start has the process's manager run the reconciler. Changes are collected for the time debounce, so that the pods of a job
+// SetupWithManager has the process's manager run the reconciler. Changes are collected for the time debounce, so that the pods of a job
 // become one plan. Updates count when they matter to claims: writes of status do not.
-func (r *Reconciler) Start(mgr ctrl.Manager, debounce time.Duration) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, debounce time.Duration) error {
 	spec, labels := builder.WithPredicates(predicate.GenerationChangedPredicate{}), builder.WithPredicates(predicate.LabelChangedPredicate{})
 	return builder.TypedControllerManagedBy[Fabric](mgr).Named("fabric").
 		WithOptions(controller.TypedOptions[Fabric]{SkipNameValidation: new(true)}). // tests run two replicas in one process
