@@ -14,24 +14,14 @@ SOAKSEED ?= 1
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
 
+PROGRAMS := $(addprefix bin/,fairlane fairlane-agent fairlane-cni fairlane-kube)
+
 .PHONY: build
-build: bin/fairlane bin/fairlane-agent bin/fairlane-cni bin/fairlane-kube ## build the binaries into bin/
+build: $(PROGRAMS) ## build the binaries into bin/
 
-.PHONY: bin/fairlane
-bin/fairlane:
-	$(GO) build -trimpath -o bin/fairlane ./cmd/fairlane
-
-.PHONY: bin/fairlane-agent
-bin/fairlane-agent:
-	$(GO) build -trimpath -o bin/fairlane-agent ./cmd/fairlane-agent
-
-.PHONY: bin/fairlane-kube
-bin/fairlane-kube:
-	$(GO) build -trimpath -o bin/fairlane-kube ./cmd/fairlane-kube
-
-.PHONY: bin/fairlane-cni
-bin/fairlane-cni:
-	$(GO) build -trimpath -o bin/fairlane-cni ./cmd/fairlane-cni
+.PHONY: $(PROGRAMS)
+$(PROGRAMS): bin/%:
+	$(GO) build -trimpath -o $@ ./cmd/$*
 
 .PHONY: web
 web: ## build the portal and the console, which the next build embeds; needs Node.js 20.19 or later

@@ -61,12 +61,17 @@ func (p *Pods) Handle(ctx context.Context, req admission.Request) admission.Resp
 		}
 		warnings = append(warnings, text)
 	}
-	warnings = append(warnings, inject(&pod.Spec, environment(binding))...)
-	raw, err := json.Marshal(&pod)
+	before, err := json.Marshal(&pod)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	return admission.PatchResponseFromRaw(req.Object.Raw, raw).WithWarnings(warnings...)
+	warnings = append(warnings, inject(&pod.Spec, environment(binding))...)
+	after, err := json.Marshal(&pod)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	// Not from the request's own text: the patch would remove the fields that this version of the types does not have.
+	return admission.PatchResponseFromRaw(before, after).WithWarnings(warnings...)
 }
 
 // binding returns the one binding that selects the namespace, nil if there is none or more than one.

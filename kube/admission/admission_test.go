@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,10 +35,7 @@ func binding(name, tenant string, classes ...v1alpha1.BindingClass) *v1alpha1.Te
 func handler(t *testing.T, host admission.HostNetwork) *admission.Pods {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	objects := []client.Object{
@@ -58,6 +56,11 @@ func ask(t *testing.T, p *admission.Pods, namespace string, spec corev1.PodSpec)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return handle(t, p, namespace, raw)
+}
+
+func handle(t *testing.T, p *admission.Pods, namespace string, raw []byte) webhook.Response {
+	t.Helper()
 	return p.Handle(t.Context(), webhook.Request{AdmissionRequest: admissionv1.AdmissionRequest{Namespace: namespace, Object: runtime.RawExtension{Raw: raw}}})
 }
 
@@ -115,6 +118,19 @@ func TestInitContainersGetThemTooAndUnseenEnvironmentsAreLeftAlone(t *testing.T)
 	}
 }
 
+func TestFieldsOfANewerAPIServerStay(t *testing.T) {
+	t.Parallel()
+	r := handle(t, handler(t, admission.Deny), "red", []byte(`{"spec":{"newer":true,"hostIPC":false,"containers":[{"name":"c","newer":1,"env":[{"name":"A","value":"b","newer":{}}]}]}}`))
+	if !r.Allowed || len(r.Patches) == 0 {
+		t.Errorf("%+v", r)
+	}
+	for _, p := range r.Patches {
+		if p.Operation != "add" || !strings.HasPrefix(p.Path, "/spec/containers/0/env/") {
+			t.Errorf("the patch has %s", p.Json())
+		}
+	}
+}
+
 func TestPodsThatNoPluginMeets(t *testing.T) {
 	t.Parallel()
 	volume := func(path string) corev1.PodSpec {
@@ -161,8 +177,7 @@ func TestPodsThatNoPluginMeets(t *testing.T) {
 func TestUnreadableRequestsAreErrors(t *testing.T) {
 	t.Parallel()
 	p := handler(t, admission.Deny)
-	bad := p.Handle(t.Context(), webhook.Request{AdmissionRequest: admissionv1.AdmissionRequest{Namespace: "red", Object: runtime.RawExtension{Raw: []byte("{")}}})
-	if bad.Allowed || bad.Result.Code != 400 {
+	if bad := handle(t, p, "red", []byte("{")); bad.Allowed || bad.Result.Code != 400 {
 		t.Errorf("%+v", bad)
 	}
 	if r := ask(t, p, "missing", corev1.PodSpec{}); r.Allowed || r.Result.Code != 500 {

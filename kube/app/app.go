@@ -48,7 +48,6 @@ const (
 // flags are the values of the command line.
 type flags struct {
 	Options
-	hostNetwork               string
 	manager, token, authority string
 }
 
@@ -111,7 +110,7 @@ func command(text *i18n.Catalogue, args []string, stderr io.Writer, began *bool)
 	set.StringVar(&f.manager, "manager", "", text.T("kube.flag.manager"))
 	set.StringVar(&f.token, "manager-token-file", "", text.T("kube.flag.manager-token-file"))
 	set.StringVar(&f.authority, "manager-ca-file", "", text.T("kube.flag.manager-ca-file"))
-	set.StringVar(&f.hostNetwork, "host-network", string(admission.Warn), text.T("kube.flag.host-network"))
+	set.StringVar((*string)(&f.HostNetwork), "host-network", string(admission.Warn), text.T("kube.flag.host-network"))
 	set.StringSliceVar(&f.Resources, "rdma-resource", admission.DefaultResources(), text.T("kube.flag.rdma-resource"))
 	set.DurationVar(&f.Debounce, "debounce", 2*time.Second, text.T("kube.flag.debounce"))
 	set.DurationVar(&f.Every, "interval", 30*time.Second, text.T("kube.flag.interval"))
@@ -147,9 +146,8 @@ func (f *flags) check() error {
 	if !clusterName.MatchString(f.Cluster) {
 		return bad("cluster", f.Cluster, phrase.Of("kube.want-cluster"))
 	}
-	f.HostNetwork = admission.HostNetwork(f.hostNetwork)
 	if f.HostNetwork != admission.Warn && f.HostNetwork != admission.Deny {
-		return bad("host-network", f.hostNetwork, phrase.Of("kube.want-host-network"))
+		return bad("host-network", f.HostNetwork, phrase.Of("kube.want-host-network"))
 	}
 	for _, p := range f.Resources {
 		if _, err := path.Match(p, "x"); err != nil {

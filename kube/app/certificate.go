@@ -12,14 +12,13 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -41,8 +40,8 @@ type certificate struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
-func newCertificate(cluster *rest.Config, scheme *runtime.Scheme, o Options) (*certificate, error) {
-	c, err := client.New(cluster, client.Options{Scheme: scheme})
+func newCertificate(cluster *rest.Config, o Options) (*certificate, error) {
+	c, err := client.New(cluster, client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
@@ -164,9 +163,7 @@ func (c *certificate) publish(ctx context.Context, text []byte) error {
 		config := &w.Webhooks[i].ClientConfig
 		config.CABundle = bundle(text, config.CABundle, c.now())
 	}
-	if slices.EqualFunc(before.Webhooks, w.Webhooks, func(a, b admissionv1.MutatingWebhook) bool {
-		return bytes.Equal(a.ClientConfig.CABundle, b.ClientConfig.CABundle)
-	}) {
+	if equality.Semantic.DeepEqual(before, &w) {
 		return nil
 	}
 	if err := c.client.Patch(ctx, &w, client.MergeFrom(before)); err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -23,15 +24,11 @@ import (
 
 // Names of the process's own objects in the cluster, as in deploy/kubernetes.
 const (
-	leaseName       = "fairlane-kube"
-	secretName      = "fairlane-kube-certificate"
-	webhookName     = "fairlane-pods"
-	serviceName     = "fairlane-kube"
-	webhookPath     = "/pods"
-	leaseDuration   = 15 * time.Second
-	renewDeadline   = 10 * time.Second
-	leaseRetry      = 2 * time.Second
-	shutdownTimeout = 10 * time.Second
+	leaseName   = "fairlane-kube"
+	secretName  = "fairlane-kube-certificate"
+	webhookName = "fairlane-pods"
+	serviceName = "fairlane-kube"
+	webhookPath = "/pods"
 )
 
 // Options are the settings of the process.
@@ -47,34 +44,28 @@ type Options struct {
 	Health      string   // address of probes, 0 for none
 	Metrics     string   // address of metrics, 0 for none
 	Names       []string // names in the webhook's certificate; default: those of the service
-	SameProcess bool     // whether other replicas may run in this process, as in tests
 }
 
 // Run runs the process against a cluster until the context ends. Every replica answers the webhook; the leader runs the
 // controller.
 func Run(ctx context.Context, cluster *rest.Config, m controller.Manager, o Options) error {
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return err
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	if len(o.Names) == 0 {
 		o.Names = []string{serviceName + "." + o.Namespace + ".svc"}
 	}
-	cert, err := newCertificate(cluster, scheme, o)
+	cert, err := newCertificate(cluster, o)
 	if err != nil {
 		return err
 	}
-	lease, renew, retry, shutdown := leaseDuration, renewDeadline, leaseRetry, shutdownTimeout
 	mgr, err := ctrl.New(cluster, ctrl.Options{
 		Scheme:           scheme,
 		Cache:            cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		LeaderElection:   true,
 		LeaderElectionID: leaseName, LeaderElectionNamespace: o.Namespace, LeaderElectionReleaseOnCancel: true,
-		LeaseDuration: &lease, RenewDeadline: &renew, RetryPeriod: &retry,
-		GracefulShutdownTimeout: &shutdown,
+		GracefulShutdownTimeout: new(10 * time.Second),
 		HealthProbeBindAddress:  o.Health,
 		Metrics:                 server.Options{BindAddress: o.Metrics},
 		WebhookServer: webhook.NewServer(webhook.Options{Host: o.WebhookHost, Port: o.WebhookPort, TLSOpts: []func(*tls.Config){
@@ -96,10 +87,10 @@ func Run(ctx context.Context, cluster *rest.Config, m controller.Manager, o Opti
 		return err
 	}
 	r := &controller.Reconciler{
-		Client: mgr.GetClient(), Manager: m, Events: controller.EventsOf(mgr), Feed: FeedOf(o.Cluster),
+		Client: mgr.GetClient(), Manager: m, Events: mgr.GetEventRecorder("fairlane"), Feed: FeedOf(o.Cluster),
 		Every: o.Every, Repeat: repeatAfter, Now: time.Now,
 	}
-	if err := r.Start(mgr, o.Debounce, o.SameProcess); err != nil {
+	if err := r.SetupWithManager(mgr, o.Debounce); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
 	return mgr.Start(ctx)

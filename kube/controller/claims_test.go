@@ -44,9 +44,9 @@ func TestRatesOfClaimsAreSummedByPort(t *testing.T) {
 		}
 	}
 	// The end of a claim is reported, though the ports stay.
-	calls := r.manager.Calls["PutFeed"]
+	calls := r.manager.Count("PutFeed")
 	r.pass()
-	if n := r.manager.Calls["PutFeed"] - calls; n != 0 {
+	if n := r.manager.Count("PutFeed") - calls; n != 0 {
 		t.Errorf("%d feeds written without a change", n)
 	}
 	for _, a := range []*v1alpha1.FabricAttachment{claimed("a", "q", "nic2", "h1:1", 20), claimed("a", "r", "both", "h2:1", 5), claimed("a", "s", "both", "h2:1", 5)} {

@@ -1,6 +1,8 @@
 package controller_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +19,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"fairlane/kube/controller"
 	"fairlane/kube/controller/managertest"
@@ -26,15 +31,15 @@ import (
 type rig struct {
 	t       *testing.T
 	manager *managertest.Manager
-	client  client.Client
+	client  client.WithWatch
 	control *controller.Reconciler
 	events  []string
 	now     time.Time
 }
 
-// Event keeps an event.
-func (r *rig) Event(o client.Object, warning bool, reason, text string) {
-	r.events = append(r.events, fmt.Sprintf("%s %v %s: %s", o.GetName(), warning, reason, text))
+// Eventf keeps an event of a pod.
+func (r *rig) Eventf(pod, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	r.events = append(r.events, fmt.Sprintf("%s %s %s: ", pod.(*corev1.Pod).Name, kind, reason)+fmt.Sprintf(note, args...))
 }
 
 const tenantLabel = v1alpha1.LabelPrefix + "tenant"
@@ -42,10 +47,7 @@ const tenantLabel = v1alpha1.LabelPrefix + "tenant"
 func newRig(t *testing.T, objects ...client.Object) *rig {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, manager: managertest.New(), now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
@@ -175,6 +177,22 @@ func TestNothingIsRequestedTwice(t *testing.T) {
 	r.pass()
 	if got := r.binding("red").ResourceVersion; got != version || len(r.manager.Rollouts()) != 1 {
 		t.Errorf("a new leader wrote status or started a rollout: version %s, %d rollouts", got, len(r.manager.Rollouts()))
+	}
+}
+
+func TestATenantThatWasCreatedAgainGetsItsFeed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bind("red", "red"), space("a", "red"), attach("a", "p", "h1:1"))
+	r.pass()
+	r.manager.End("succeeded", "")
+	r.pass()
+	red, feeds, plans := r.manager.Tenants["red"], r.manager.Count("PutFeed"), r.manager.Count("Plan")
+	r.manager.Do(func(m *managertest.Manager) { delete(m.Tenants, "red") })
+	r.pass()
+	r.manager.Do(func(m *managertest.Manager) { m.Tenants["red"] = red })
+	r.pass()
+	if r.manager.Count("PutFeed") != feeds+1 || r.manager.Count("Plan") != plans+1 {
+		t.Errorf("%d feeds, %d plans, want %d, %d", r.manager.Count("PutFeed"), r.manager.Count("Plan"), feeds+1, plans+1)
 	}
 }
 
@@ -363,6 +381,27 @@ func TestAnSLThatDiffersBetweenPortsIsNotGiven(t *testing.T) {
 	})
 	r.pass()
 	if d := cmp.Diff([]v1alpha1.BindingClass{{Name: "default", Weight: "1", DSCP: new(int32(26))}}, r.binding("blue").Status.Classes); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAFinalizerOfAnotherControllerStays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bind("red", "red"))
+	const other = "example.com/other"
+	r.control.Client = interceptor.NewClient(r.client, interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
+		if b := r.binding("red"); controllerutil.AddFinalizer(b, other) { // after the pass has read the binding
+			if err := r.client.Update(ctx, b); err != nil {
+				return err
+			}
+		}
+		return c.Patch(ctx, o, p, options...)
+	}})
+	if _, err := r.control.Reconcile(t.Context(), "lab"); !apierrors.IsConflict(err) {
+		t.Errorf("%v, want a conflict", err)
+	}
+	r.pass()
+	if d := cmp.Diff([]string{other, v1alpha1.FeedFinalizer}, r.binding("red").Finalizers); d != "" {
 		t.Error(d)
 	}
 }

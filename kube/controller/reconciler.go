@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -22,16 +23,11 @@ import (
 // Fabric is the key of the work queue: one pass brings one fabric up to date.
 type Fabric string
 
-// Recorder records events of objects.
-type Recorder interface {
-	Event(object client.Object, warning bool, reason, text string)
-}
-
 // Reconciler runs the passes. Its fields are set before its first pass.
 type Reconciler struct {
 	Client  client.Client
 	Manager Manager
-	Events  Recorder
+	Events  events.EventRecorder
 	Feed    string        // name of this cluster's feed at the manager
 	Every   time.Duration // time between passes without a change in the cluster
 	Repeat  time.Duration // time after which feeds and plans are requested again without a change
@@ -51,17 +47,18 @@ type memory struct {
 
 // sent is a feed that the manager has accepted.
 type sent struct {
-	ports string
+	ports []FeedPort
 	at    time.Time
 	bad   []BadPort // left out
 }
 
-// planned is the result of the last plan request and what it depends on.
+// planned is the result of the last plan request since a feed was written, and what it depends on.
 type planned struct {
-	feeds, inForce string
-	at             time.Time
-	plan           string
-	refused        *RefusedError // by which its rollout was not started
+	inForce string
+	limit   int
+	at      time.Time
+	plan    string
+	refused *RefusedError // by which its rollout was not started
 }
 
 // Reconcile runs a pass.
@@ -75,10 +72,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, fabric Fabric) (reconcile.Re
 		r.forget(fabric)
 		return reconcile.Result{}, nil
 	}
-	m := r.remembered(fabric)
-	p := &pass{Reconciler: r, fabric: string(fabric), claims: all, memory: m, tenants: map[string]*tenantState{}}
+	p := &pass{Reconciler: r, fabric: string(fabric), claims: all, memory: r.remembered(fabric), tenants: map[string]*tenantState{}}
 	p.push(ctx)
-	return reconcile.Result{RequeueAfter: r.Every}, p.report(ctx)
+	if err := p.report(ctx); err != nil {
+		return reconcile.Result{}, err // the library tries again earlier than Every, and warns of a result besides the error
+	}
+	return reconcile.Result{RequeueAfter: r.Every}, nil
 }
 
 func (r *Reconciler) read(ctx context.Context) (cluster, error) {
@@ -144,6 +143,9 @@ func (p *pass) push(ctx context.Context) {
 		t := &tenantState{}
 		p.tenants[name] = t
 		if t.tenant, t.err = p.Manager.Tenant(ctx, p.fabric, name); t.err != nil {
+			if errors.Is(t.err, ErrNotFound) { // a new tenant of this name has no feed
+				delete(p.memory.feeds, name)
+			}
 			p.log(ctx, t.err, "read tenant", name)
 			continue
 		}
@@ -182,18 +184,14 @@ func (p *pass) log(ctx context.Context, err error, doing, what string) {
 // must not hold up the others.
 func (p *pass) putFeed(ctx context.Context, tenant string) ([]BadPort, error) {
 	ports := feed(p.claims, tenant)
-	key := ""
-	for _, f := range ports {
-		key += fmt.Sprintf("%s %d\n", f.Port, f.ClaimedBps)
-	}
-	if s, ok := p.memory.feeds[tenant]; ok && s.ports == key && p.Now().Sub(s.at) < p.Repeat {
+	if s, ok := p.memory.feeds[tenant]; ok && slices.Equal(s.ports, ports) && p.Now().Sub(s.at) < p.Repeat {
 		return s.bad, nil
 	}
 	var left []BadPort
 	err := p.Manager.PutFeed(ctx, p.fabric, tenant, p.Feed, ports)
 	if bad := (*BadPortsError)(nil); errors.As(err, &bad) {
 		left = bad.Ports
-		good := slices.DeleteFunc(ports, func(f FeedPort) bool {
+		good := slices.DeleteFunc(slices.Clone(ports), func(f FeedPort) bool {
 			return slices.ContainsFunc(left, func(b BadPort) bool { return b.Port == f.Port })
 		})
 		err = p.Manager.PutFeed(ctx, p.fabric, tenant, p.Feed, good)
@@ -202,7 +200,7 @@ func (p *pass) putFeed(ctx context.Context, tenant string) ([]BadPort, error) {
 		delete(p.memory.feeds, tenant)
 		return nil, err
 	}
-	p.memory.feeds[tenant] = sent{key, p.Now(), left}
+	p.memory.feeds[tenant], p.memory.plans = sent{ports, p.Now(), left}, planned{}
 	return left, nil
 }
 
@@ -220,11 +218,11 @@ func (p *pass) bringInForce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := p.compile(ctx)
+	limit := p.limit()
+	plan, err := p.compile(ctx, limit)
 	if err != nil {
 		return err
 	}
-	limit := p.limit()
 	switch {
 	case last.State == rolloutRunning && last.Plan == plan:
 		p.force = saidRolling(last)
@@ -271,23 +269,18 @@ func (p *pass) start(ctx context.Context, plan string, limit int) error {
 	return nil
 }
 
-// compile returns the name of the plan of the current declarations, from memory if neither the feeds, the limits nor the plan in
+// compile returns the name of the plan of the current declarations, from memory if neither the feeds, the limit nor the plan in
 // force changed.
-func (p *pass) compile(ctx context.Context) (string, error) {
-	var depends strings.Builder
-	for _, c := range p.claims {
-		name := c.binding.Spec.Tenant
-		fmt.Fprintf(&depends, "%s %d\n%s\n\n", name, c.binding.Budget(), p.memory.feeds[name].ports)
-	}
+func (p *pass) compile(ctx context.Context, limit int) (string, error) {
 	m := &p.memory.plans
-	if m.feeds == depends.String() && m.inForce == p.plan.Name && p.Now().Sub(m.at) < p.Repeat {
+	if m.inForce == p.plan.Name && m.limit == limit && p.Now().Sub(m.at) < p.Repeat {
 		return m.plan, nil
 	}
 	plan, err := p.Manager.Plan(ctx, p.fabric)
 	if err != nil {
 		return "", err
 	}
-	*m = planned{feeds: depends.String(), inForce: p.plan.Name, at: p.Now(), plan: plan}
+	*m = planned{inForce: p.plan.Name, limit: limit, at: p.Now(), plan: plan}
 	return plan, nil
 }
 
@@ -314,5 +307,6 @@ func (p *pass) ensureFinalizer(ctx context.Context, c *claim) error {
 			return nil
 		}
 	}
-	return client.IgnoreNotFound(p.Client.Patch(ctx, b, client.MergeFrom(before)))
+	// The patch has the whole list: with the lock it does not undo a change by another controller since the pass read the binding.
+	return client.IgnoreNotFound(p.Client.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }

@@ -5,28 +5,28 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"fairlane/kube/v1alpha1"
 )
 
 // verdict is the content of a condition or an event: a reason for programs and a sentence for people. Objects of a cluster
 // have no reader's language, so the sentences are English; all of them are made in this file.
 type verdict struct {
-	status  bool
-	unknown bool
-	reason  string
-	text    string
+	status       metav1.ConditionStatus
+	reason, text string
 }
 
 func yes(reason, format string, args ...any) verdict {
-	return verdict{status: true, reason: reason, text: fmt.Sprintf(format, args...)}
+	return verdict{metav1.ConditionTrue, reason, fmt.Sprintf(format, args...)}
 }
 
 func no(reason, format string, args ...any) verdict {
-	return verdict{reason: reason, text: fmt.Sprintf(format, args...)}
+	return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
 }
 
 func unknown(reason, format string, args ...any) verdict {
-	return verdict{unknown: true, reason: reason, text: fmt.Sprintf(format, args...)}
+	return verdict{metav1.ConditionUnknown, reason, fmt.Sprintf(format, args...)}
 }
 
 func saidBound(b *v1alpha1.TenantBinding) verdict {
@@ -98,14 +98,9 @@ func saidPlanned(fabric, plan string) verdict {
 }
 
 func saidNotStarted(fabric, plan string, err *RefusedError) verdict {
-	reason := "Refused"
-	switch err.Code {
-	case NeedsOperator:
-		reason = "NeedsOperator"
-	case TooManySettings:
-		reason = "OverLimit"
-	default:
-		return no(reason, "The manager refuses the rollout of plan %s: %s", short(plan), err.Detail)
+	reason := map[string]string{NeedsOperator: "NeedsOperator", TooManySettings: "OverLimit"}[err.Code]
+	if reason == "" {
+		return no("Refused", "The manager refuses the rollout of plan %s: %s", short(plan), err.Detail)
 	}
 	return no(reason, "The manager refuses the rollout of plan %s: %s. Review it, then start it with: %s", short(plan), strings.TrimRight(err.Detail, "."), startCommand(fabric, plan))
 }

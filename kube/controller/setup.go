@@ -2,11 +2,9 @@ package controller
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,18 +12,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	ctrl "sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"fairlane/kube/v1alpha1"
 )
 
-// Start has the process's manager run the reconciler. Changes are collected for the time debounce, so that the pods of a job
-// become one plan. The library refuses two controllers of one name in a process, unless sameProcess permits it.
-func (r *Reconciler) Start(mgr ctrl.Manager, debounce time.Duration, sameProcess bool) error {
+// SetupWithManager has the process's manager run the reconciler. Changes are collected for the time debounce, so that the pods of a job
+// become one plan. Updates count when they matter to claims: writes of status do not.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, debounce time.Duration) error {
+	spec, labels := builder.WithPredicates(predicate.GenerationChangedPredicate{}), builder.WithPredicates(predicate.LabelChangedPredicate{})
 	return builder.TypedControllerManagedBy[Fabric](mgr).Named("fabric").
-		WithOptions(controller.TypedOptions[Fabric]{SkipNameValidation: &sameProcess}).
-		Watches(&v1alpha1.TenantBinding{}, r.enqueue(debounce)).
-		Watches(&v1alpha1.FabricAttachment{}, r.enqueue(debounce)).
-		Watches(&corev1.Namespace{}, r.enqueue(debounce)).
+		WithOptions(controller.TypedOptions[Fabric]{SkipNameValidation: new(true)}). // tests run two replicas in one process
+		Watches(&v1alpha1.TenantBinding{}, r.enqueue(debounce), spec).
+		Watches(&v1alpha1.FabricAttachment{}, r.enqueue(debounce), spec).
+		Watches(&corev1.Namespace{}, r.enqueue(debounce), labels).
 		Complete(r)
 }
 
@@ -42,20 +42,8 @@ func (r *Reconciler) enqueue(debounce time.Duration) handler.TypedEventHandler[c
 	return handler.TypedFuncs[client.Object, Fabric]{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			if changed(e.ObjectOld, e.ObjectNew) {
-				add(ctx, e.ObjectNew, q)
-			}
-		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { add(ctx, e.ObjectNew, q) },
 	}
-}
-
-// changed reports whether an update matters to claims: writes of status do not.
-func changed(before, after client.Object) bool {
-	if _, ok := after.(*corev1.Namespace); ok {
-		return !reflect.DeepEqual(before.GetLabels(), after.GetLabels())
-	}
-	return before.GetGeneration() != after.GetGeneration() || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
 }
 
 // concerned returns the fabrics that a change of the object may concern. A change of a binding or a namespace may end or start
@@ -73,17 +61,4 @@ func (r *Reconciler) concerned(ctx context.Context, o client.Object) map[Fabric]
 		fabrics[Fabric(b.Spec.Fabric)] = true
 	}
 	return fabrics
-}
-
-// EventsOf returns a Recorder that writes to the events API.
-func EventsOf(mgr ctrl.Manager) Recorder { return recorder{mgr.GetEventRecorder("fairlane")} }
-
-type recorder struct{ to events.EventRecorder }
-
-func (r recorder) Event(o client.Object, warning bool, reason, text string) {
-	kind := corev1.EventTypeNormal
-	if warning {
-		kind = corev1.EventTypeWarning
-	}
-	r.to.Eventf(o, nil, kind, reason, "MeasureShares", "%s", text)
 }

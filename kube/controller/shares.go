@@ -167,21 +167,18 @@ type podShare struct {
 
 func (s *podShare) add(port portShare) {
 	s.ports++
-	if port.cause == "" {
-		return
+	if port.cause != "" {
+		s.below++
 	}
-	s.below++
-	if s.cause == "" || port.cause > s.cause { // one sentence for the pod, whatever the order of its ports
-		s.cause = port.cause
-	}
+	s.cause = max(s.cause, port.cause) // one sentence for the pod, whatever the order of its ports
 }
 
 // recordPod records an event when a pod's ports fall below their entitlement, when their number or the cause changes, and when
 // all are back.
 func (p *pass) recordPod(uid types.UID, s *podShare) {
-	v := saidPodHeld(s.ports)
+	v, kind := saidPodHeld(s.ports), corev1.EventTypeNormal
 	if s.below > 0 {
-		v = saidPodBelow(s.below, s.ports, s.cause)
+		v, kind = saidPodBelow(s.below, s.ports, s.cause), corev1.EventTypeWarning
 	}
 	last, known := p.memory.pods[uid]
 	if s.below == 0 && !known || last == v.text {
@@ -194,7 +191,7 @@ func (p *pass) recordPod(uid types.UID, s *podShare) {
 	}
 	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
 	pod.Namespace, pod.Name, pod.UID = s.attachment.Namespace, s.attachment.Spec.Pod.Name, uid
-	p.Events.Event(pod, s.below > 0, v.reason, v.text)
+	p.Events.Eventf(pod, nil, kind, v.reason, "MeasureShares", "%s", v.text)
 }
 
 // portAliases maps the forms of a port's name to its id.

@@ -48,10 +48,10 @@ func TestPodsGetEventsForPortsBelowTheirEntitlement(t *testing.T) {
 	r.measure(0.7, func(s *controller.Shares) { s.Links[0].Tenants[1].Contention = "demand" })
 	r.pass()
 	want := []string{
-		"p true BelowEntitlement: 1 of 2 ports below entitlement: contention within rights",
-		"p true BelowEntitlement: 1 of 2 ports below entitlement: another tenant exceeds its share",
-		"p true BelowEntitlement: 1 of 2 ports below entitlement: no link",
-		"p false AtEntitlement: 2 ports at or above entitlement",
+		"p Warning BelowEntitlement: 1 of 2 ports below entitlement: contention within rights",
+		"p Warning BelowEntitlement: 1 of 2 ports below entitlement: another tenant exceeds its share",
+		"p Warning BelowEntitlement: 1 of 2 ports below entitlement: no link",
+		"p Normal AtEntitlement: 2 ports at or above entitlement",
 	}
 	if d := cmp.Diff(want, r.events); d != "" {
 		t.Error(d)

@@ -95,15 +95,9 @@ func settled(before, now *int64, fraction float64, amount int64) *int64 {
 }
 
 func (p *pass) set(b *v1alpha1.TenantBinding, condition string, v verdict) {
-	c := metav1.Condition{Type: condition, ObservedGeneration: b.Generation, Reason: v.reason, Message: v.text, Status: metav1.ConditionFalse}
-	switch {
-	case v.unknown:
-		c.Status = metav1.ConditionUnknown
-	case v.status:
-		c.Status = metav1.ConditionTrue
-	}
-	c.LastTransitionTime = metav1.NewTime(p.Now())
-	meta.SetStatusCondition(&b.Status.Conditions, c)
+	meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
+		Type: condition, Status: v.status, ObservedGeneration: b.Generation, LastTransitionTime: metav1.NewTime(p.Now()), Reason: v.reason, Message: v.text,
+	})
 }
 
 // failed returns the verdict of an error of the manager.
@@ -159,7 +153,7 @@ func (p *pass) inForce(c *claim) verdict {
 		return failed(c.binding, t.err)
 	case len(mine) > 0:
 		return saidBadPorts(p.fabric, mine)
-	case len(c.ports) == 0 && p.force.status:
+	case len(c.ports) == 0 && p.force.status == metav1.ConditionTrue:
 		return saidNoAttachments()
 	}
 	return p.force
@@ -185,17 +179,16 @@ func (p *pass) sharesHeld(c *claim) verdict {
 // classes returns the classes of the binding's tenant with what the plan in force assigns to them.
 func (p *pass) classes(c *claim) []v1alpha1.BindingClass {
 	t := p.tenants[c.binding.Spec.Tenant].tenant
-	var sl, dscp, share uniform
+	var sl, dscp, share []*int32
 	for _, pl := range p.plan.Placements {
 		if pl.Tenant == c.binding.Spec.Tenant {
-			sl.add(pl.SL)
-			dscp.add(pl.DSCP)
+			sl, dscp = append(sl, pl.SL), append(dscp, pl.DSCP)
 			if pl.Share != nil { // a port that is not divided says nothing about others
-				share.add(pl.Share)
+				share = append(share, pl.Share)
 			}
 		}
 	}
-	class := v1alpha1.BindingClass{Name: defaultClass, Weight: "1", SL: sl.value(), DSCP: dscp.value(), ShareOf1000: share.value()}
+	class := v1alpha1.BindingClass{Name: defaultClass, Weight: "1", SL: uniform(sl), DSCP: uniform(dscp), ShareOf1000: uniform(share)}
 	if t.CapBps > 0 {
 		class.MaxMbps = new(t.CapBps / 1e6)
 	}
@@ -211,25 +204,10 @@ func (p *pass) classes(c *claim) []v1alpha1.BindingClass {
 	return all
 }
 
-// uniform is a value that must be the same wherever it occurs.
-type uniform struct {
-	first  *int32
-	seen   bool
-	differ bool
-}
-
-func (u *uniform) add(v *int32) {
-	if !u.seen {
-		u.first, u.seen = v, true
-		return
-	}
-	u.differ = u.differ || (v == nil) != (u.first == nil) || v != nil && *v != *u.first
-}
-
-// value returns the value, nil if there is none or more than one.
-func (u *uniform) value() *int32 {
-	if u.differ {
+// uniform returns the value that all have, nil if there is none or they differ.
+func uniform(all []*int32) *int32 {
+	if len(all) == 0 || slices.ContainsFunc(all, func(v *int32) bool { return !equality.Semantic.DeepEqual(v, all[0]) }) {
 		return nil
 	}
-	return u.first
+	return all[0]
 }

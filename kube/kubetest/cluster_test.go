@@ -1,7 +1,6 @@
 package kubetest_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -39,11 +38,5 @@ func run(m *testing.M) int {
 			fmt.Println(err)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := c.Apply(ctx, "namespace.yaml", "roles.yaml", "agent-access.yaml", "controller-access.yaml", "policies.yaml"); err != nil {
-		fmt.Println(err)
-		return 1
-	}
 	return m.Run()
 }

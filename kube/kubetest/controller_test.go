@@ -83,7 +83,7 @@ func start(t *testing.T, node string, m controller.Manager, host admission.HostN
 		r.ended <- app.Run(ctx, config, m, app.Options{
 			Cluster: "lab1", Namespace: kubetest.System, HostNetwork: host, Resources: admission.DefaultResources(),
 			Debounce: 50 * time.Millisecond, Every: 200 * time.Millisecond,
-			WebhookHost: "127.0.0.1", WebhookPort: port, Health: "0", Metrics: "0", Names: []string{"localhost"}, SameProcess: true,
+			WebhookHost: "127.0.0.1", WebhookPort: port, Health: "0", Metrics: "0", Names: []string{"localhost"},
 		})
 	}()
 	return r
@@ -129,7 +129,7 @@ func TestTheControllerWithItsManifests(t *testing.T) {
 	}
 	defer func() { _ = admin.Delete(context.WithoutCancel(ctx), webhook[0]) }()
 	one := start(t, "control-1", m, admission.Deny)
-	kubetest.Eventually(t, time.Minute, func() string { return leader(ctx, "control-1") })
+	kubetest.Eventually(t, time.Minute, func() string { return leader(ctx, 1) })
 	two := start(t, "control-2", m, admission.Deny)
 	defer two.end(t)
 
@@ -184,7 +184,7 @@ func TestTheControllerWithItsManifests(t *testing.T) {
 	t.Run("a new leader continues", func(t *testing.T) {
 		one.end(t)
 		before := m.Count("Tenant")
-		kubetest.Eventually(t, time.Minute, func() string { return leader(ctx, "control-2") })
+		kubetest.Eventually(t, time.Minute, func() string { return leader(ctx, 2) })
 		agent := cluster.Client(t, cluster.As(t, "fairlane-agent", "work-1"))
 		if err := agent.Delete(ctx, a); err != nil {
 			t.Fatal(err)
@@ -220,19 +220,15 @@ func TestTheControllerWithItsManifests(t *testing.T) {
 	})
 }
 
-// leader returns an empty text once a replica has the lease.
-func leader(ctx context.Context, node string) string {
+// leader returns an empty text once the nth replica has the lease. Both run in one process of one host, so their identities differ
+// only at random: the first one is first, and the second takes the lease over when the first has released it. The lease of the
+// manifests has no holder.
+func leader(ctx context.Context, nth int32) string {
 	var l coordinationv1.Lease
 	if err := cluster.Admin.Get(ctx, client.ObjectKey{Namespace: kubetest.System, Name: "fairlane-kube"}, &l); err != nil {
 		return err.Error()
 	}
-	// Both replicas run in one process of one host, so their identities differ only at random: the first one is first, and the
-	// second takes the lease over when the first has released it.
-	want := int32(1) // the lease of the manifests has no holder
-	if node == "control-2" {
-		want = 2
-	}
-	if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" || l.Spec.LeaseTransitions == nil || *l.Spec.LeaseTransitions < want {
+	if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" || l.Spec.LeaseTransitions == nil || *l.Spec.LeaseTransitions < nth {
 		return fmt.Sprintf("lease: %+v", l.Spec)
 	}
 	return ""

@@ -40,7 +40,6 @@ const System = "fairlane-system"
 type Cluster struct {
 	Admin  client.Client // of a member of system:masters
 	Config *rest.Config  // of the same
-	Scheme *runtime.Scheme
 	env    *envtest.Environment
 	bin    string
 }
@@ -62,9 +61,19 @@ func Enabled() bool { return os.Getenv(Folder) != "" }
 // Kubernetes 1.34). Without it the API server drops shareID and consumedCapacity from allocations.
 const ConsumableCapacity = "DRAConsumableCapacity=true"
 
-// Start starts a cluster with the CRDs, whose API server has feature gates, such as NAME=true. Its caller stops it.
+// Start starts a cluster with the CRDs, accounts, roles and policies of deploy/kubernetes, and with feature gates such as NAME=true.
+// Its caller stops it.
 func Start(gates ...string) (*Cluster, error) {
-	return start(gates, filepath.Join(Manifests(), "crds"))
+	c, err := start(gates, filepath.Join(Manifests(), "crds"))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.Apply(ctx, "namespace.yaml", "roles.yaml", "agent-access.yaml", "controller-access.yaml", "policies.yaml"); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
 }
 
 // StartEmpty starts a cluster without any object of Fairlane. Its caller stops it.
@@ -79,7 +88,7 @@ func start(gates []string, crds ...string) (*Cluster, error) {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	c := &Cluster{Scheme: scheme, bin: bin, env: &envtest.Environment{
+	c := &Cluster{bin: bin, env: &envtest.Environment{
 		Scheme:                   scheme,
 		BinaryAssetsDirectory:    bin,
 		CRDDirectoryPaths:        crds,
@@ -212,7 +221,7 @@ func (c *Cluster) User(t testing.TB, name string, groups ...string) *rest.Config
 // Client returns a client for a configuration.
 func (c *Cluster) Client(t testing.TB, r *rest.Config) client.Client {
 	t.Helper()
-	cl, err := client.New(r, client.Options{Scheme: c.Scheme})
+	cl, err := client.New(r, client.Options{Scheme: c.Admin.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}

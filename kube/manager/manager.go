@@ -33,11 +33,23 @@ func New(api *client.ClientWithResponses) *Manager {
 	return &Manager{api: api, plans: map[string]controller.Plan{}}
 }
 
-// checked turns an answer into an error of the controller's interface; nil for a success.
-func checked(r interface{ StatusCode() int }, body []byte) error {
-	err := client.Check(r.StatusCode(), body)
+// answer is the common part of the generated answers.
+type answer interface {
+	StatusCode() int
+	GetBody() []byte
+	ContentType() string
+}
+
+// checked turns the result of a request into an error of the controller's interface; nil for a success. If the request itself
+// failed, r is not used.
+func checked(r answer, err error) error {
+	if err == nil {
+		err = client.Check(r.StatusCode(), r.GetBody())
+	}
 	problem := (*client.ProblemError)(nil)
 	switch {
+	case err == nil && r.StatusCode() != http.StatusNoContent && !strings.Contains(r.ContentType(), "json"):
+		return fmt.Errorf("the server returned %d with content of type %q, want JSON: check the URL", r.StatusCode(), r.ContentType())
 	case err == nil:
 		return nil
 	case !errors.As(err, &problem) || problem.Status >= http.StatusInternalServerError || problem.Status == http.StatusTooManyRequests:
@@ -51,17 +63,11 @@ func checked(r interface{ StatusCode() int }, body []byte) error {
 // Tenant returns a tenant with its figures in force.
 func (m *Manager) Tenant(ctx context.Context, fabric, tenant string) (controller.Tenant, error) {
 	r, err := m.api.GetTenantWithResponse(ctx, fabric, tenant)
-	if err != nil {
-		return controller.Tenant{}, err
-	}
-	if err := checked(r, r.Body); err != nil {
+	if err := checked(r, err); err != nil {
 		return controller.Tenant{}, err
 	}
 	now, err := m.api.GetTenantNowWithResponse(ctx, fabric, tenant)
-	if err != nil {
-		return controller.Tenant{}, err
-	}
-	if err := checked(now, now.Body); err != nil {
+	if err := checked(now, err); err != nil {
 		return controller.Tenant{}, err
 	}
 	t := controller.Tenant{
@@ -96,13 +102,10 @@ func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 func (m *Manager) PutFeed(ctx context.Context, fabric, tenant, feed string, ports []controller.FeedPort) error {
 	if len(ports) == 0 {
 		r, err := m.api.DeleteFeedWithResponse(ctx, fabric, tenant, feed, &gen.DeleteFeedParams{IfMatch: new("*")})
-		if err != nil {
-			return err
+		if err = checked(r, err); errors.Is(err, controller.ErrNotFound) {
+			return nil // the tenant exists, as the controller has just read, so the feed does not
 		}
-		if r.StatusCode() == http.StatusNotFound { // the tenant exists, as the controller has just read, so the feed does not
-			return nil
-		}
-		return checked(r, r.Body)
+		return err
 	}
 	body := gen.FeedPut{Functions: new(gen.FeedFunctionsNode), Attachments: make([]gen.FeedAttachment, len(ports))}
 	for i := range ports {
@@ -112,19 +115,17 @@ func (m *Manager) PutFeed(ctx context.Context, fabric, tenant, feed string, port
 		}
 	}
 	r, err := m.api.PutFeedWithResponse(ctx, fabric, tenant, feed, &gen.PutFeedParams{IfMatch: new("*")}, body)
-	if err != nil {
-		return err
+	if err == nil {
+		if bad := badPorts(r.ApplicationProblemJSONDefault, ports); bad != nil {
+			return bad
+		}
 	}
-	if bad := badPorts(client.Check(r.StatusCode(), r.Body), ports); bad != nil {
-		return bad
-	}
-	return checked(r, r.Body)
+	return checked(r, err)
 }
 
 // badPorts returns the ports at which a problem points, nil unless it points only at ports.
-func badPorts(err error, ports []controller.FeedPort) error {
-	problem := (*client.ProblemError)(nil)
-	if !errors.As(err, &problem) || len(problem.Errors) == 0 {
+func badPorts(problem *gen.Problem, ports []controller.FeedPort) error {
+	if problem == nil || len(problem.Errors) == 0 {
 		return nil
 	}
 	bad := &controller.BadPortsError{}
@@ -149,10 +150,7 @@ func portOf(pointer string) (int, bool) {
 // InForce returns the plan in force.
 func (m *Manager) InForce(ctx context.Context, fabric string) (controller.Plan, error) {
 	o, err := m.api.GetOverviewWithResponse(ctx, fabric)
-	if err != nil {
-		return controller.Plan{}, err
-	}
-	if err := checked(o, o.Body); err != nil || o.JSON200.Plan == nil {
+	if err := checked(o, err); err != nil || o.JSON200.Plan == nil {
 		return controller.Plan{}, err
 	}
 	name := o.JSON200.Plan.Name
@@ -160,10 +158,7 @@ func (m *Manager) InForce(ctx context.Context, fabric string) (controller.Plan, 
 		return p, nil
 	}
 	r, err := m.api.GetPlanWithResponse(ctx, fabric, name)
-	if err != nil {
-		return controller.Plan{}, err
-	}
-	if err := checked(r, r.Body); err != nil {
+	if err := checked(r, err); err != nil {
 		return controller.Plan{}, err
 	}
 	p := controller.Plan{Name: name, Revision: o.JSON200.Plan.Policy}
@@ -222,10 +217,7 @@ func rocePlacements(part map[string]any) ([]controller.Placement, error) {
 // Plan compiles the current declarations. Tenants keep their service levels where these are still valid.
 func (m *Manager) Plan(ctx context.Context, fabric string) (string, error) {
 	r, err := m.api.CreatePlanWithResponse(ctx, fabric, &gen.CreatePlanParams{}, gen.PlanCreate{KeepPlacements: new(true)})
-	if err != nil {
-		return "", err
-	}
-	if err := checked(r, r.Body); err != nil {
+	if err := checked(r, err); err != nil {
 		return "", err
 	}
 	if r.JSON201 != nil {
@@ -237,10 +229,7 @@ func (m *Manager) Plan(ctx context.Context, fabric string) (string, error) {
 // LastRollout returns the fabric's latest rollout.
 func (m *Manager) LastRollout(ctx context.Context, fabric string) (controller.Rollout, error) {
 	r, err := m.api.ListRolloutsWithResponse(ctx, fabric, &gen.ListRolloutsParams{Limit: new(1)})
-	if err != nil {
-		return controller.Rollout{}, err
-	}
-	if err := checked(r, r.Body); err != nil || len(r.JSON200.Items) == 0 {
+	if err := checked(r, err); err != nil || len(r.JSON200.Items) == 0 {
 		return controller.Rollout{}, err
 	}
 	return rollout(&r.JSON200.Items[0]), nil
@@ -253,10 +242,7 @@ func rollout(r *gen.Rollout) controller.Rollout {
 // Rollout starts the rollout of a plan within a limit of settings.
 func (m *Manager) Rollout(ctx context.Context, fabric, plan string, limit int) (controller.Rollout, error) {
 	r, err := m.api.StartRolloutWithResponse(ctx, fabric, &gen.StartRolloutParams{}, gen.RolloutCreate{Plan: plan, LimitSettings: &limit})
-	if err != nil {
-		return controller.Rollout{}, err
-	}
-	if err := checked(r, r.Body); err != nil {
+	if err := checked(r, err); err != nil {
 		return controller.Rollout{}, err
 	}
 	return rollout(r.JSON202), nil
@@ -265,10 +251,7 @@ func (m *Manager) Rollout(ctx context.Context, fabric, plan string, limit int) (
 // Shares returns the fabric's latest stored measurement.
 func (m *Manager) Shares(ctx context.Context, fabric string) (controller.Shares, error) {
 	r, err := m.api.ListSharesWithResponse(ctx, fabric, &gen.ListSharesParams{Limit: new(1)})
-	if err != nil {
-		return controller.Shares{}, err
-	}
-	if err := checked(r, r.Body); err != nil || len(r.JSON200.Items) == 0 {
+	if err := checked(r, err); err != nil || len(r.JSON200.Items) == 0 {
 		return controller.Shares{}, err
 	}
 	return shares(&r.JSON200.Items[0]), nil

@@ -175,7 +175,9 @@ func TestTenantsAndMeasurements(t *testing.T) {
 func TestAServiceThatIsAwayOrBrokenIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.HandlerFunc{
-		"a proxy's page": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
+		"a proxy's page":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
+		"a page that is missing": http.NotFound,
+		"a sign-in page":         func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
 		"overload": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = w.Write([]byte(`{"code":"too-many-requests","title":"Too many requests"}`))
@@ -193,8 +195,12 @@ func TestAServiceThatIsAwayOrBrokenIsNoRefusal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := manager.New(c).Tenant(t.Context(), "lab", "red"); err == nil || errors.As(err, new(*controller.RefusedError)) || errors.Is(err, controller.ErrNotFound) {
-				t.Errorf("%v", err)
+			m := manager.New(c)
+			_, err = m.Tenant(t.Context(), "lab", "red")
+			for _, err := range []error{err, m.PutFeed(t.Context(), "lab", "red", "kubernetes-lab1", nil)} {
+				if err == nil || errors.As(err, new(*controller.RefusedError)) || errors.Is(err, controller.ErrNotFound) {
+					t.Errorf("%v", err)
+				}
 			}
 		})
 	}

@@ -307,6 +307,31 @@ func checkContainer(t *testing.T, of string, c *corev1.Container) {
 	}
 }
 
+// TestEveryVolumeIsMounted finds volumes that would hold up a pod for an object that it does not use.
+func TestEveryVolumeIsMounted(t *testing.T) {
+	t.Parallel()
+	for _, file := range valueFiles(t) {
+		all, err := render(t, "helm3", "--values", file, "--set", "agent.gnmi.enabled=false")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range all {
+			pod, _ := podOf(t, u)
+			mounted := map[string]bool{}
+			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+				for _, m := range c.VolumeMounts {
+					mounted[m.Name] = true
+				}
+			}
+			for _, v := range pod.Spec.Volumes {
+				if !mounted[v.Name] {
+					t.Errorf("%s: no container of %s mounts volume %s", file, u.GetName(), v.Name)
+				}
+			}
+		}
+	}
+}
+
 // TestNoSecretHasAValue looks for secrets in the renders: the chart only names them.
 func TestNoSecretHasAValue(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	ctrl.SetLogger(logr.Discard())
-	c, err := startCluster()
+	c, err := kubetest.Start()
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -47,20 +47,6 @@ func run(m *testing.M) int {
 		}
 	}()
 	return m.Run()
-}
-
-// startCluster starts an API server with the manifests.
-func startCluster() (*kubetest.Cluster, error) {
-	c, err := kubetest.Start()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := c.Apply(ctx, "namespace.yaml", "roles.yaml", "agent-access.yaml", "controller-access.yaml", "policies.yaml"); err != nil {
-		return nil, errors.Join(err, c.Stop())
-	}
-	return c, nil
 }
 
 const vfResource = "fairlane.test/vf"

@@ -32,7 +32,7 @@ func TestWalkthrough(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	own, err := startCluster() // the page lists all objects
+	own, err := kubetest.Start() // the page lists all objects
 	if err != nil {
 		t.Fatal(err)
 	}

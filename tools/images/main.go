@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,7 +157,7 @@ func (o *options) archive(i *image) (v1.Hash, error) {
 	if _, err := layout.Write(dir, mutate.AppendManifests(empty.Index, top)); err != nil {
 		return v1.Hash{}, err
 	}
-	digest, err := top.Add.(interface{ Digest() (v1.Hash, error) }).Digest()
+	digest, err := top.Add.Digest()
 	if err != nil {
 		return v1.Hash{}, err
 	}
@@ -251,12 +252,7 @@ func writeTar(to io.Writer, files map[string]file) error {
 		}
 	}
 	w := tar.NewWriter(to)
-	var paths []string
-	for path := range files {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(files)) {
 		f := files[path]
 		h := &tar.Header{Name: path, Mode: f.mode, Size: int64(len(f.text)), Typeflag: tar.TypeReg, Uid: f.owner, Gid: f.owner, ModTime: time.Unix(0, 0), Format: tar.FormatPAX}
 		switch {

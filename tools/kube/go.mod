@@ -1,4 +1,4 @@
-// The test harness of Kubernetes: an apiserver and a kubelet to run the operator against, and the
+// The test harness of Kubernetes: an API server and a kubelet to run the controller against, and the
 // generator of its CRDs. k8s.io/kubernetes points at its staging folders, which a module user has
 // to point at the released modules instead.
 module fairlane/tools/kube

@@ -34,7 +34,7 @@ type Manager struct {
 	feeds    map[string][]string // by tenant/feed; a port with a rate is PORT=RATE
 	inForce  string
 	rollouts []controller.Rollout
-	Calls    map[string]int // by method
+	calls    map[string]int // by method
 }
 
 // The controller's interface.
@@ -43,7 +43,7 @@ var _ controller.Manager = (*Manager)(nil)
 // New returns a manager of the fabric lab with a plan in force and the tenants red, of weight 3, and blue, of weight 1.
 func New() *Manager {
 	m := &Manager{
-		Fabric: "lab", Unknown: map[string]string{}, feeds: map[string][]string{}, Calls: map[string]int{}, Settings: 10,
+		Fabric: "lab", Unknown: map[string]string{}, feeds: map[string][]string{}, calls: map[string]int{}, Settings: 10,
 		Tenants: map[string]controller.Tenant{
 			"red":  {Weight: "3", EntitledBps: new(int64(75e9)), Classes: []controller.TenantClass{{Name: "bulk", Weight: "1"}, {Name: "gold", Weight: "2"}}},
 			"blue": {Weight: "1", EntitledBps: new(int64(25e9))},
@@ -71,7 +71,7 @@ func (m *Manager) Feed(tenant, feed string) []string {
 func (m *Manager) Count(method string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.Calls[method]
+	return m.calls[method]
 }
 
 // End ends the last rollout with a state.
@@ -97,7 +97,7 @@ func (m *Manager) Release() { m.Do(func(m *Manager) { m.inForce = "" }) }
 
 // begin counts a call and returns its error.
 func (m *Manager) begin(method, fabric string) error {
-	m.Calls[method]++
+	m.calls[method]++
 	switch {
 	case m.Away:
 		return ErrAway
