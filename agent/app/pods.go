@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,7 +235,7 @@ func (a *app) printPods(records []podsock.Record) error {
 	rows := make([][]string, len(records))
 	for i, r := range records {
 		rows[i] = []string{
-			r.Pod.Namespace + "/" + r.Pod.Name, r.Interface, orDash(r.Tenant), orDash(r.Class), orDash(r.Device), orDash(r.Found.RDMA),
+			r.Pod.Namespace + "/" + r.Pod.Name, r.Interface, cmp.Or(r.Tenant, "-"), cmp.Or(r.Class, "-"), cmp.Or(r.Device, "-"), cmp.Or(r.Found.RDMA, "-"),
 			setting(r.Applied.MaxMbps, r.ReadBack.MaxMbps), setting(r.Applied.ShareMbps, r.ReadBack.ShareMbps), setting(r.Applied.TOS, r.ReadBack.TOS), a.stateOf(&r),
 		}
 	}
@@ -270,13 +271,6 @@ func (a *app) stateOf(r *podsock.Record) string {
 	default:
 		return a.t("agent.pods.state.verified")
 	}
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // setting formats an applied value, with the value that was read back if that differs.

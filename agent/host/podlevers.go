@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,9 @@ type physical struct {
 }
 
 const infiniBand = "InfiniBand"
+
+// notOffered is the reason of a device that gives none of its own.
+const notOffered = "the device does not offer it"
 
 // physical returns a physical function, from its directory the first time. The caller holds mu.
 func (d *PodDevices) physical(v *inventory, pci string) *physical {
@@ -209,7 +213,7 @@ func (d *PodDevices) Apply(ctx context.Context, of podsock.Device, l podsock.Lev
 		if now, err := rates.read(ctx, paramMax); err != nil {
 			return out, err
 		} else if now == nil {
-			missing = append(missing, "max_mbps: "+absent(rates.why))
+			missing = append(missing, "max_mbps: "+cmp.Or(rates.why, notOffered))
 		} else {
 			out.Settings.MaxMbps = l.MaxMbps
 			set = append(set, nicparam.Setting{Key: rates.keys[paramMax], Value: uint64(*l.MaxMbps)})
@@ -219,7 +223,7 @@ func (d *PodDevices) Apply(ctx context.Context, of podsock.Device, l podsock.Lev
 		if now, err := rates.read(ctx, paramShare); err != nil {
 			return out, err
 		} else if now == nil {
-			missing = append(missing, "share_of_1000: "+absent(rates.why))
+			missing = append(missing, "share_of_1000: "+cmp.Or(rates.why, notOffered))
 		} else {
 			share, err := d.share(of, *l.ShareOf1000)
 			if err != nil {
@@ -255,14 +259,6 @@ func (d *PodDevices) Apply(ctx context.Context, of podsock.Device, l podsock.Lev
 	return out, nil
 }
 
-// absent returns a reason, or that of a device that has none of its own.
-func absent(why string) string {
-	if why == "" {
-		return "the device does not offer it"
-	}
-	return why
-}
-
 // applyTOS sets the default type of service. why says why the device has none.
 func (d *PodDevices) applyTOS(ctx context.Context, of podsock.Device, tos *uint8) (why string, err error) {
 	if tos == nil {
@@ -277,7 +273,7 @@ func (d *PodDevices) applyTOS(ctx context.Context, of podsock.Device, tos *uint8
 		return "", err
 	}
 	if now == nil {
-		return absent(p.why), nil
+		return cmp.Or(p.why, notOffered), nil
 	}
 	_, err = p.device.Set(ctx, []nicparam.Setting{{Key: p.keys[paramTOS], Value: uint64(*tos)}})
 	return "", err

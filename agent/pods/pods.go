@@ -16,6 +16,7 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,15 +165,15 @@ func decide(b Binding, age time.Duration, s State, namespace string, network pod
 	switch {
 	case s == Bound && b.Problem != "":
 		problem := podsock.Problemf(podsock.CodeTryAgain, "%s", b.Problem)
-		if effective(network, effective(b.FailPolicy, podsock.Closed)) == podsock.Open {
+		if cmp.Or(network, b.FailPolicy, podsock.Closed) == podsock.Open {
 			return decision{unsettled: problem.Error()}, nil
 		}
 		return decision{}, problem
 	case s == Bound && age <= limit:
 		return decision{binding: b, bound: true}, nil
-	case s == Unbound && (age <= limit || effective(network, podsock.Open) == podsock.Open):
+	case s == Unbound && (age <= limit || cmp.Or(network, podsock.Open) == podsock.Open):
 		return decision{}, nil
-	case s == Bound && effective(network, effective(b.FailPolicy, podsock.Closed)) == podsock.Open, s == Unknown && network == podsock.Open:
+	case s == Bound && cmp.Or(network, b.FailPolicy, podsock.Closed) == podsock.Open, s == Unknown && network == podsock.Open:
 		return decision{unsettled: staleness(namespace, age, limit, s).Error()}, nil
 	}
 	return decision{}, staleness(namespace, age, limit, s)
@@ -185,14 +186,6 @@ func staleness(namespace string, age, limit time.Duration, s State) error {
 	}
 	return podsock.Problemf(podsock.CodeTryAgain, "binding of namespace %s was last confirmed %s ago, want at most %s: the agent cannot read the bindings",
 		namespace, age.Round(time.Second), limit)
-}
-
-// effective returns a policy, or a default for the empty one.
-func effective(p, otherwise podsock.FailPolicy) podsock.FailPolicy {
-	if p == "" {
-		return otherwise
-	}
-	return p
 }
 
 // noLevers reports whether a class sets nothing.

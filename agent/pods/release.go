@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -29,7 +30,7 @@ func (t *Table) Check(ctx context.Context, a podsock.Attachment) error {
 	}
 	a.Assigned = e.Assigned // by another source, which CNI does not know
 	if d, err := t.decide(&a); err == nil && d.unsettled == "" && !t.agrees(e, d) {
-		return podsock.Problemf(podsock.CodeDrift, "class: found %s of tenant %s in force, want %s of tenant %s, to which the namespace is bound now", or(e.Class), or(e.Tenant), or(d.binding.Class), or(d.binding.Tenant))
+		return podsock.Problemf(podsock.CodeDrift, "class: found %s of tenant %s in force, want %s of tenant %s, to which the namespace is bound now", cmp.Or(e.Class, "none"), cmp.Or(e.Tenant, "none"), cmp.Or(d.binding.Class, "none"), cmp.Or(d.binding.Tenant, "none"))
 	}
 	e = t.observe(ctx, e)
 	switch {
@@ -39,14 +40,6 @@ func (t *Table) Check(ctx context.Context, a podsock.Attachment) error {
 		return podsock.Problemf(podsock.CodeDrift, "%s", e.Reason)
 	}
 	return nil
-}
-
-// or returns a name, or a word for none.
-func or(name string) string {
-	if name == "" {
-		return "none"
-	}
-	return name
 }
 
 // agrees reports whether a record has the class of a decision.

@@ -307,9 +307,9 @@ func (t *Table) ended(e *entry) bool {
 
 // establish applies the class of a new or repeated attachment. If that fails, the policy decides.
 func (t *Table) establish(ctx context.Context, e *entry, d decision, known podsock.Device) (podsock.Record, error) {
-	policy := effective(e.FailPolicy, podsock.Open)
+	policy := cmp.Or(e.FailPolicy, podsock.Open)
 	if d.bound {
-		policy = effective(e.FailPolicy, effective(d.binding.FailPolicy, podsock.Closed))
+		policy = cmp.Or(e.FailPolicy, d.binding.FailPolicy, podsock.Closed)
 	}
 	applied, err := t.apply(ctx, e, d, known)
 	if err == nil {
