@@ -86,19 +86,7 @@ func (t *Table) release(ctx context.Context, e *entry) error {
 
 // restore restores the values before the class of everything that the class may have changed.
 func (t *Table) restore(ctx context.Context, e *entry) error {
-	changed := dropped(only(e.Before, e.Applied), e.Levers) // changed by an earlier class
-	for _, s := range []struct {
-		lever bool
-		take  func()
-	}{
-		{e.Levers.MaxMbps != nil, func() { changed.MaxMbps = e.Before.MaxMbps }},
-		{e.Levers.ShareOf1000 != nil, func() { changed.ShareMbps = e.Before.ShareMbps }},
-		{e.Levers.TOS != nil, func() { changed.TOS = e.Before.TOS }},
-	} {
-		if s.lever {
-			s.take()
-		}
-	}
+	changed := beneath(&e.Record)
 	if (changed == podsock.Settings{}) || e.Found.ID == "" {
 		return nil
 	}
