@@ -94,8 +94,8 @@ func TestEveryCallReachesTheTable(t *testing.T) {
 	t.Parallel()
 	f := &table{}
 	c := podsock.NewClient(serve(t, f, own()))
-	a := podsock.Attachment{Key: key, Pod: podsock.Pod{Namespace: "team-a"}}
-	if r, err := c.Attach(t.Context(), &a); err != nil || r.Tenant != "gold" || r.Source != podsock.SourceCNI {
+	a := podsock.Attachment{Key: key, Pod: podsock.Pod{Namespace: "team-a"}, Assigned: "express", SharedDevice: "0000:3b:00.2", ClaimedBps: 1}
+	if r, err := c.Attach(t.Context(), &a); err != nil || r.Tenant != "gold" || r.Source != podsock.SourceCNI || r.Assigned != "" || r.SharedDevice != "" || r.ClaimedBps != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	list, listErr := c.List(t.Context(), true)
