@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"fairlane/internal/durable"
 )
 
 // maxJournal bounds a document, in bytes.
@@ -172,16 +174,7 @@ func (j *FileJournal) write(slot int, document []byte, stays bool) error {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil && missing != nil && stays {
-		err = syncDir(filepath.Dir(path))
+		err = durable.SyncDir(filepath.Dir(path))
 	}
 	return err
-}
-
-// syncDir makes a directory's entries durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

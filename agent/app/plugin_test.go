@@ -58,7 +58,7 @@ func TestThePluginIsReplacedAtOneInstantAndAnEqualOneStays(t *testing.T) {
 		return st
 	}
 	write(t, dir, "bridge", "of another project")
-	write(t, dir, ".fairlane-cni.KILLED", "half a pro")
+	write(t, dir, ".fairlane-new-KILLED", "half a pro")
 	first := install(one)
 	// A runtime that executes the plugin holds the file: a changed one must be another file.
 	if again := install(one); !os.SameFile(first, again) {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 
 	"fairlane/agent/pods"
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/durable"
 	"fairlane/kube/v1alpha1"
 )
 
@@ -166,7 +166,7 @@ func (b *Bindings) write() error {
 	if err != nil {
 		return err
 	}
-	return podsock.WriteFile(filepath.Clean(b.file), text)
+	return durable.WriteFile(b.file, text, 0o600)
 }
 
 // bindingsOf returns the binding of each bound namespace. A namespace that two bindings select has none that can be used.

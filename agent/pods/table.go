@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/durable"
 )
 
 // Options configure a table. All fields are needed, except that Spool and Grace have defaults.
@@ -57,7 +59,13 @@ func Open(o Options) (*Table, error) {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
-	j, found, damaged, err := openJournal(filepath.Join(o.Dir, recordsDir))
+	records := filepath.Join(o.Dir, recordsDir)
+	for dir, age := range map[string]time.Duration{o.Dir: 0, records: 0, o.Spool: time.Minute} { // plugins may write into the spool now
+		if err := durable.RemoveRemains(dir, age); err != nil {
+			return nil, fmt.Errorf("pods: %w", err)
+		}
+	}
+	j, found, damaged, err := openJournal(records)
 	if err != nil {
 		return nil, err
 	}
