@@ -28,8 +28,8 @@ import (
 	"fairlane/agent/pods/podsock"
 )
 
-// DefaultCachedFor is the age up to which a binding is used when it does not say another.
-const DefaultCachedFor = 24 * time.Hour
+// defaultCachedFor is the age up to which a binding is used when it does not say another.
+const defaultCachedFor = 24 * time.Hour
 
 // Binding is the class of the pods of a namespace.
 type Binding struct {
@@ -38,7 +38,7 @@ type Binding struct {
 	Class      string
 	Levers     podsock.Levers
 	FailPolicy podsock.FailPolicy // empty: closed
-	CachedFor  time.Duration      // 0: DefaultCachedFor
+	CachedFor  time.Duration      // 0: a day
 	// Classes holds the levers of all classes of the tenant, for attachments with an assigned class; nil: it has only Class.
 	Classes map[string]podsock.Levers
 	// Weights are those of the classes, if the share of the levers is the tenant's, which its classes divide; nil: each class has its own.
@@ -160,7 +160,7 @@ type decision struct {
 func decide(b Binding, age time.Duration, s State, namespace string, network podsock.FailPolicy) (decision, error) {
 	limit := b.CachedFor
 	if limit <= 0 {
-		limit = DefaultCachedFor
+		limit = defaultCachedFor
 	}
 	switch {
 	case s == Bound && b.Problem != "":
@@ -171,7 +171,7 @@ func decide(b Binding, age time.Duration, s State, namespace string, network pod
 		return decision{}, problem
 	case s == Bound && age <= limit:
 		return decision{binding: b, bound: true}, nil
-	case s == Unbound && (age <= limit || cmp.Or(network, podsock.Open) == podsock.Open):
+	case s == Unbound && (age <= limit || network != podsock.Closed):
 		return decision{}, nil
 	case s == Bound && cmp.Or(network, b.FailPolicy, podsock.Closed) == podsock.Open, s == Unknown && network == podsock.Open:
 		return decision{unsettled: staleness(namespace, age, limit, s).Error()}, nil

@@ -202,7 +202,7 @@ func show(s podsock.Settings) string {
 // unspool executes the requests that were kept while no agent ran. One that is older than the record of its attachment was
 // overtaken by a later ADD.
 func (t *Table) unspool(ctx context.Context) {
-	found, damaged, err := podsock.ReadSpool(t.o.Spool)
+	found, damaged, err := podsock.ReadSpool(t.spool)
 	for _, err := range append(slices.Clip(damaged), err) {
 		if err != nil {
 			t.o.Log.Error("spool of kept requests", "error", err.Error())

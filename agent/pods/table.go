@@ -16,10 +16,9 @@ import (
 	"fairlane/internal/durable"
 )
 
-// Options configure a table. All fields are needed, except that Spool and Grace have defaults.
+// Options configure a table. All fields but Grace are needed.
 type Options struct {
-	Dir        string // state directory, of the agent alone: the records are in its folder "records"
-	Spool      string // directory of kept requests; empty: the folder "spool" of Dir
+	Dir        string // state directory, of the agent alone: folder "records" has the records, folder "spool" the kept requests
 	Version    string // of the agent
 	BootID     string
 	Bindings   Bindings
@@ -38,6 +37,7 @@ const DefaultGrace = time.Minute
 // Table is the table of attachments. It is safe for concurrent use.
 type Table struct {
 	o       Options
+	spool   string // directory of kept requests
 	journal *journal
 	locks   locks
 	changed chan struct{}
@@ -53,14 +53,11 @@ type Table struct {
 // Open opens the table of a state directory. Records of an earlier boot are dropped: their pods have ended, and their
 // devices lost their values. Nothing is applied before the first sweep.
 func Open(o Options) (*Table, error) {
-	if o.Spool == "" {
-		o.Spool = filepath.Join(o.Dir, "spool")
-	}
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
-	records := filepath.Join(o.Dir, recordsDir)
-	for dir, age := range map[string]time.Duration{o.Dir: 0, records: 0, o.Spool: time.Minute} { // plugins may write into the spool now
+	records, spool := filepath.Join(o.Dir, recordsDir), filepath.Join(o.Dir, "spool")
+	for dir, age := range map[string]time.Duration{o.Dir: 0, records: 0, spool: time.Minute} { // plugins may write into the spool now
 		if err := durable.RemoveRemains(dir, age); err != nil {
 			return nil, fmt.Errorf("pods: %w", err)
 		}
@@ -69,7 +66,7 @@ func Open(o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{o: o, journal: j, entries: map[podsock.Key]*entry{}, changed: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
+	t := &Table{o: o, spool: spool, journal: j, entries: map[podsock.Key]*entry{}, changed: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
 	for _, err := range damaged {
 		o.Log.Error("damaged record of a pod set aside", "error", err.Error())
 	}
