@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -100,11 +101,19 @@ func (t *Table) get(k podsock.Key) *entry {
 	return t.entries[k]
 }
 
-// put replaces an entry in memory.
+// put replaces an entry in memory. A later read of the same values is no change.
 func (t *Table) put(e *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	old := t.entries[e.Key]
 	t.entries[e.Key] = e
+	if old != nil {
+		before := old.Record
+		before.Checked = e.Checked
+		if reflect.DeepEqual(before, e.Record) {
+			return
+		}
+	}
 	t.notify()
 }
 
