@@ -191,7 +191,7 @@ func (c *Cluster) round(ctx context.Context, table Table, r *reporter) {
 	c.attachClaims(ctx, table, pods)
 	c.attachPodResources(ctx, table, pods)
 	c.collect(ctx, table, pods)
-	r.report(ctx)
+	r.report(ctx, pods)
 }
 
 // collect releases the attachments of pods that the cluster does not have any more. Attachments by CNI end by the plugin's
