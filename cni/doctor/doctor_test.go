@@ -156,4 +156,6 @@ func TestTheDefaultNetworkTheProgramAndTheSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	has("spool warning 1 request is kept for the agent")
+	o.Socket = socket
+	has("spool warning 1 request is kept for the agent")
 }
