@@ -27,6 +27,7 @@ import (
 	"fairlane/agent/pods/podsock"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
 	"fairlane/subnet/ident"
 )
 
@@ -122,7 +123,7 @@ func openPods(ctx context.Context, c *Config, h *host.Host, log *slog.Logger) (*
 	}
 	b, on, err := openBindings(c, log)
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, usage.Wrap(err)
 	}
 	table, err := openTable(ctx, c, h, b, log)
 	if err != nil {
