@@ -212,7 +212,7 @@ var rules = []rule{
 	{"kube/controller/managertest", []string{"kube/controller"}, "a manager in memory for tests"},
 	{"kube/admission", []string{"kube/v1alpha1"}, "the webhook decides by the cluster's objects alone, so that it answers when the manager does not"},
 	{"kube/manager", []string{"api/client", "api/gen", "kube/controller"}, "the controller's manager by the API client, as any client outside the service"},
-	{"kube/app", []string{"api/client", "internal/buildinfo", "internal/certpool", "internal/cobraerror", "internal/i18n", "internal/phrase", "internal/usage", "kube/admission", "kube/controller", "kube/manager", "kube/v1alpha1"}, "wiring of the controller's process, which imports no service"},
+	{"kube/app", []string{"api/client", "internal/certpool", "internal/i18n", "internal/phrase", "internal/program", "internal/usage", "kube/admission", "kube/controller", "kube/manager", "kube/v1alpha1"}, "wiring of the controller's process, which imports no service"},
 	{"kube/kubetest", []string{"kube/v1alpha1"}, "starts a real API server for tests"},
 	{"cmd/fairlane-kube", []string{"kube/app"}, "main is a shell"},
 	{"cni", []string{"agent/pods/podsock"}, "the plugin starts with every pod: it talks to the agent's socket alone, with neither network nor credentials"},
