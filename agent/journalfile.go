@@ -155,6 +155,17 @@ func (j *FileJournal) ready(document []byte) error {
 	return err
 }
 
+// Remove deletes the journal's files.
+func (j *FileJournal) Remove() error {
+	var errs []error
+	for slot := range 3 {
+		if err := os.Remove(j.file(slot)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (j *FileJournal) write(slot int, document []byte, stays bool) error {
 	path := j.file(slot)
 	_, missing := os.Stat(path)

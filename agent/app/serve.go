@@ -196,12 +196,15 @@ func alone(dir string) error {
 	return nil // opening the file reports the error
 }
 
+// lockSuffix ends the name of the file by which a journal is locked.
+const lockSuffix = ".lock"
+
 // lockJournal locks a journal against other agents until the returned function is called.
 func lockJournal(path string) (func() error, error) {
 	if err := alone(filepath.Dir(path)); err != nil {
 		return nil, phrase.Because(err, phrase.Of("agentjournal.reason", "reason", err))
 	}
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, phrase.Because(err, phrase.Of("agentjournal.no-directory", "dir", filepath.Dir(path), "file", path, "reason", err))
 	}
