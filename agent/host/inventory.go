@@ -212,16 +212,26 @@ func (v *inventory) rdma(p *PortFound) error {
 	if err := v.place(p, devices); err != nil {
 		return err
 	}
-	if layer := v.text(fmt.Sprintf("%s%s/ports/%d/link_layer", rdmaClass, p.RDMA, p.RDMAPort)); layer != "" && layer != "Ethernet" {
+	if layer := v.linkLayer(p.RDMA, p.RDMAPort); layer != "" && layer != "Ethernet" {
 		return fmt.Errorf("link layer of %s port %d is %q, want \"Ethernet\"", p.RDMA, p.RDMAPort, nicparam.Clip(layer))
 	}
-	guid := v.text(rdmaClass + p.RDMA + "/node_guid")
-	g, err := ident.ParseGUID("0x" + strings.ReplaceAll(guid, ":", ""))
-	if err != nil || g == 0 {
-		return fmt.Errorf("node GUID of %s is %q: without one it cannot be distinguished from others", p.RDMA, nicparam.Clip(guid))
+	var text string
+	if p.GUID, text = v.nodeGUID(p.RDMA); p.GUID == 0 {
+		return fmt.Errorf("node GUID of %s is %q: without one it cannot be distinguished from others", p.RDMA, nicparam.Clip(text))
 	}
-	p.GUID = g
 	return nil
+}
+
+// linkLayer returns the link layer of an RDMA device's port; empty when it is unknown.
+func (v *inventory) linkLayer(device string, port int) string {
+	return v.text(fmt.Sprintf("%s%s/ports/%d/link_layer", rdmaClass, device, port))
+}
+
+// nodeGUID returns the node GUID of an RDMA device, 0 when it has none, and its text in the file.
+func (v *inventory) nodeGUID(device string) (guid ident.GUID, text string) {
+	text = v.text(rdmaClass + device + "/node_guid")
+	guid, _ = ident.ParseGUID(text) // 0 after an error
+	return guid, text
 }
 
 // place finds the port of some RDMA devices that belongs to a network device.

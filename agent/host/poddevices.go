@@ -18,7 +18,6 @@ import (
 	"fairlane/agent/pods/podsock"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicfiles"
-	"fairlane/subnet/ident"
 )
 
 const (
@@ -124,8 +123,8 @@ func (d *PodDevices) locate(v *inventory, id string) (podsock.Device, error) {
 	if devices := rdma(id); len(devices) == 1 { // several are representors, none of which is the pod's
 		out.RDMA = devices[0]
 		out.RDMAPort = rdmaPort(v, out.RDMA, out.NetDev)
-		out.Link = v.text(fmt.Sprintf("%s%s/ports/%d/link_layer", rdmaClass, out.RDMA, out.RDMAPort))
-		if guid, err := ident.ParseGUID("0x" + withoutColons(v.text(rdmaClass+out.RDMA+"/node_guid"))); err == nil {
+		out.Link = v.linkLayer(out.RDMA, out.RDMAPort)
+		if guid, _ := v.nodeGUID(out.RDMA); guid != 0 {
 			out.GUID = guid.String()
 		}
 	}

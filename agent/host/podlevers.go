@@ -16,7 +16,6 @@ import (
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/vfshare"
-	"fairlane/subnet/ident"
 )
 
 // The parameters behind the levers of a class.
@@ -50,21 +49,19 @@ func (d *PodDevices) physical(v *inventory, pci string) *physical {
 	p := &physical{PortFound: PortFound{Port: nicfiles.Port{PCI: pci, Number: 1}}}
 	names, _ := v.files.List(dir + "/net") // none: unknown
 	for _, name := range names {
-		physical := v.text(netClass + name + "/phys_port_name")
-		if p.NetDev == "" && !representor.MatchString(physical) && !strings.Contains(physical, "sf") {
-			p.NetDev, p.Number = name, v.number(pci, netClass+name, physical)
+		label := v.text(netClass + name + "/phys_port_name")
+		if p.NetDev == "" && !representor.MatchString(label) && !strings.Contains(label, "sf") {
+			p.NetDev, p.Number = name, v.number(pci, netClass+name, label)
 		}
 	}
 	if err := v.place(&p.PortFound, v.devices(pci)); err == nil {
-		p.link = v.text(fmt.Sprintf("%s%s/ports/%d/link_layer", rdmaClass, p.RDMA, p.RDMAPort))
-		p.GUID, _ = ident.ParseGUID("0x" + withoutColons(v.text(rdmaClass+p.RDMA+"/node_guid"))) // 0: unknown
+		p.link = v.linkLayer(p.RDMA, p.RDMAPort)
+		p.GUID, _ = v.nodeGUID(p.RDMA)
 	}
 	p.Functions = v.functions(dir)
 	d.functions[pci] = p
 	return p
 }
-
-func withoutColons(guid string) string { return strings.ReplaceAll(guid, ":", "") }
 
 // stale reports whether a physical function must be read again: its functions changed, or its rates could not be probed.
 func (p *physical) stale(v *inventory) bool {
