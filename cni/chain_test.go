@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/peertest"
 )
 
@@ -98,7 +99,7 @@ func newNode(t testing.TB) *node {
 	number := nodes
 	nodesMu.Unlock()
 	name := fmt.Sprintf("fl%d-%d", os.Getpid()%100000, number)
-	d := dir(t)
+	d := filetest.ShortDir(t)
 	n := &node{t: t, number: number, dir: d, root: filepath.Join(d, "root"), bin: filepath.Join(d, "bin"), net: name, socket: filepath.Join(d, "pods.sock"), config: filepath.Join(d, "agent.yaml"), stop: func() {}}
 	for _, plugin := range []string{"bridge", "host-local", "loopback"} {
 		n.link(filepath.Join(tools, plugin), filepath.Join(n.bin, plugin))

@@ -88,12 +88,9 @@ func TestANodeIsRestored(t *testing.T) {
 	const netns = "/run/netns/cni-1"
 	m.file(netns, "")
 	_, _, stop := start(t, config, nil)
-	for _, a := range []podsock.Attachment{
-		{Key: podsock.Key{Network: "rdma-net", ContainerID: "c1", Interface: "net1"}, Pod: podsock.Pod{Namespace: "team-a", Name: "job-0", UID: "u1"}, Device: podVF, NetNS: netns},
-	} {
-		if _, err := podsock.NewClient(socket).Attach(t.Context(), &a); err != nil {
-			t.Fatal(err)
-		}
+	a := podsock.Attachment{Key: podsock.Key{Network: "rdma-net", ContainerID: "c1", Interface: "net1"}, Pod: podsock.Pod{Namespace: "team-a", Name: "job-0", UID: "u1"}, Device: podVF, NetNS: netns}
+	if _, err := podsock.NewClient(socket).Attach(t.Context(), &a); err != nil {
+		t.Fatal(err)
 	}
 	if code := stop(); code != 0 || m.tos() != "104" {
 		t.Fatal(code, m.tos())

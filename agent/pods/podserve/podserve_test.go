@@ -18,6 +18,7 @@ import (
 
 	"fairlane/agent/pods/podserve"
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/testkit/filetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,12 +63,7 @@ func (f *table) Status() podsock.Status { return podsock.Status{Loaded: true, De
 // serve serves a table to the test's own user and returns the socket.
 func serve(t *testing.T, f *table, allowed ...uint32) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "fl") // the path of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "run", "pods.sock")
+	socket := filepath.Join(filetest.ShortDir(t), "run", "pods.sock")
 	l, err := podserve.Listen(t.Context(), socket)
 	if err != nil {
 		t.Fatal(err)
