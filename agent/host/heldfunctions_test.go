@@ -244,7 +244,7 @@ func TestRemovalRestoresFunctionsThatPodsHold(t *testing.T) {
 
 // A manager that returns a host to its state before the first plan while a pod runs leaves the pod its class, and the function
 // that state when the pod ends.
-func TestTheWayBackBeneathARunningPod(t *testing.T) {
+func TestAStateThatIsRestoredBeneathARunningPod(t *testing.T) {
 	t.Parallel()
 	s := newShared(t)
 	s.plan(map[int]uint64{0: 50000})

@@ -173,8 +173,8 @@ func (v *inventory) port(netdev string) (p PortFound, dev map[string]string, ok 
 		return p, nil, false // loopback, bridges, bonds, USB devices
 	}
 	physical := v.text(dir + "/phys_port_name")
-	if representor.MatchString(physical) || strings.Contains(physical, "sf") {
-		return p, nil, false // represents a function; see representors
+	if represents(physical) {
+		return p, nil, false // see representors
 	}
 	if of := v.uevent(dir + "/device/physfn")["PCI_SLOT_NAME"]; of != "" {
 		return p, nil, false // a virtual function of a card of this host
@@ -189,6 +189,21 @@ func (v *inventory) port(netdev string) (p PortFound, dev map[string]string, ok 
 	p.Number = v.number(p.PCI, dir, physical)
 	p.Functions = v.functions(dir + "/device")
 	return p, dev, true
+}
+
+// represents reports whether a network device of a port name stands for a function, and not for a port.
+func represents(physical string) bool {
+	return representor.MatchString(physical) || strings.Contains(physical, "sf")
+}
+
+// speed returns the rate of a network device in Mbit/s; 0 when it is unknown: the file of a port that is down contains -1 or
+// is unreadable.
+func (v *inventory) speed(netdev string) uint64 {
+	mbps, err := strconv.ParseInt(v.text(netClass+netdev+"/speed"), 10, 32)
+	if err != nil || mbps < 0 {
+		return 0
+	}
+	return uint64(mbps)
 }
 
 // number returns the number of a port on its card: the device's own where it reports one, otherwise from the PCI function

@@ -58,7 +58,7 @@ func (d *PodDevices) Refresh(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("RDMA devices: %w", err)
 	}
 	v := d.inventory()
-	d.forget(v)
+	d.prune(v)
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -76,8 +76,8 @@ func (d *PodDevices) Refresh(ctx context.Context) (int, error) {
 	return len(d.known), nil
 }
 
-// forget drops what is remembered of devices that were removed, and of physical functions that changed.
-func (d *PodDevices) forget(v *inventory) {
+// prune drops what is remembered of devices that were removed, and of physical functions that changed.
+func (d *PodDevices) prune(v *inventory) {
 	for id := range d.known {
 		if _, err := v.files.List(deviceDir(id)); errors.Is(err, fs.ErrNotExist) {
 			delete(d.known, id)

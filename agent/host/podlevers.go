@@ -50,7 +50,7 @@ func (d *PodDevices) physical(v *inventory, pci string) *physical {
 	names, _ := v.files.List(dir + "/net") // none: unknown
 	for _, name := range names {
 		label := v.text(netClass + name + "/phys_port_name")
-		if p.NetDev == "" && !representor.MatchString(label) && !strings.Contains(label, "sf") {
+		if p.NetDev == "" && !represents(label) {
 			p.NetDev, p.Number = name, v.number(pci, netClass+name, label)
 		}
 	}
@@ -278,8 +278,8 @@ func (d *PodDevices) applyTOS(ctx context.Context, of podsock.Device, tos *uint8
 
 // share returns a part of the rate of a device's port, in Mbit/s.
 func (d *PodDevices) share(of podsock.Device, thousandths uint16) (uint32, error) {
-	speed, err := strconv.ParseUint(d.inventory().text(netClass+of.PFNetDev+"/speed"), 10, 32)
-	if err != nil || speed == 0 { // -1 or unreadable while the port is down
+	speed := d.inventory().speed(of.PFNetDev)
+	if speed == 0 {
 		return 0, fmt.Errorf("share_of_1000: the rate of port %s is unknown: it may be down", of.PFNetDev)
 	}
 	return uint32(max(speed*uint64(thousandths)/1000, 1)), nil

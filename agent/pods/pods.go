@@ -132,7 +132,7 @@ type Devices interface {
 	Counters(ctx context.Context, d podsock.Device) (map[string]uint64, error)
 }
 
-// Namespaces looks at network namespaces.
+// Namespaces identifies network namespaces.
 type Namespaces interface {
 	// Identify returns the identity of the network namespace at a path; paths are reused. A path without one is
 	// fs.ErrNotExist.
