@@ -355,7 +355,11 @@ func TestRepresentorsAndBondsDoNotMislead(t *testing.T) {
 	}
 }
 
-const switchdevText = `{"dev":{"pci/0000:3b:00.0":{"mode":"switchdev"}}}`
+// The answers of devlink about the mode of the card's e-switch.
+const (
+	switchdevText = `{"dev":{"pci/0000:3b:00.0":{"mode":"switchdev"}}}`
+	legacyText    = `{"dev":{"pci/0000:3b:00.0":{"mode":"legacy"}}}`
+)
 
 func devlink(mode string) *program {
 	return &program{answers: map[string]string{
@@ -377,7 +381,7 @@ func TestRatesOfFunctionsUseTheInterfaceOfTheMode(t *testing.T) {
 		functions int
 	}{
 		{"switchdev", true, devlink(switchdevText), map[string]string{"1 devlink": "14", "1 link": "switchdev mode"}, nicparam.Devlink, 2},
-		{"legacy", false, devlink(`{"dev":{"pci/0000:3b:00.0":{"mode":"legacy"}}}`), map[string]string{"1 link": "4", "1 devlink": "legacy mode"}, nicparam.Link, 2},
+		{"legacy", false, devlink(legacyText), map[string]string{"1 link": "4", "1 devlink": "legacy mode"}, nicparam.Link, 2},
 		{"unknown mode", true, &program{}, map[string]string{"1 link": "is unknown", "1 devlink": "is unknown"}, "", 0},
 		{"no devlink", true, anyProgram{"no-such-program"}, map[string]string{"1 link": "not installed", "1 devlink": "not installed"}, "", 0},
 	} {

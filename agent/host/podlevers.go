@@ -51,7 +51,7 @@ func (d *PodDevices) physical(v *inventory, pci string) *physical {
 	for _, name := range names {
 		label := v.text(netClass + name + "/phys_port_name")
 		if p.NetDev == "" && !represents(label) {
-			p.NetDev, p.Number = name, v.number(pci, netClass+name, label)
+			p.NetDev, p.Number, p.Switch = name, v.number(pci, netClass+name, label), v.text(netClass+name+"/phys_switch_id")
 		}
 	}
 	if err := v.place(&p.PortFound, v.devices(pci)); err == nil {
@@ -63,12 +63,13 @@ func (d *PodDevices) physical(v *inventory, pci string) *physical {
 	return p
 }
 
-// stale reports whether a physical function must be read again: its functions changed, or its rates could not be probed.
+// stale reports whether a physical function must be read again: its functions or the mode of its e-switch changed, or its rates
+// could not be probed.
 func (p *physical) stale(v *inventory) bool {
 	n, _ := strconv.Atoi(v.text(pciDevices + p.PCI + "/sriov_numvfs")) // missing: none
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(n, nicparam.MaxFunctions) != len(p.Functions) || p.why != "" || p.GUID == 0 ||
+	return min(n, nicparam.MaxFunctions) != len(p.Functions) || p.Switch != v.text(netClass+p.NetDev+"/phys_switch_id") || p.why != "" || p.GUID == 0 ||
 		slices.ContainsFunc(p.Functions, func(f Function) bool { return f.PCI == "" })
 }
 
