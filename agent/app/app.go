@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -30,14 +27,8 @@ type app struct {
 
 func (a *app) t(key string, values ...any) string { return a.text.T(key, values...) }
 
-// Process is Main for the arguments and the streams of this process, and returns its exit code. SIGTERM ends the running
-// command gracefully; a second one ends the process at once.
-func Process() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // from then on signals have their default effect
-	return Main(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
-}
+// Process is Main for this process.
+func Process() int { return program.Process(Main) }
 
 // Main runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong usage or bad input. Data goes to
 // stdout, messages to stderr.

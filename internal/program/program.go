@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +30,15 @@ const (
 
 // ErrShown is the error of a command that failed and has shown why.
 var ErrShown = errors.New("failed, as shown")
+
+// Process runs a program's main function for the arguments and the streams of this process, and returns its exit code. SIGTERM
+// ends the running command gracefully; a second one ends the process at once.
+func Process(main func(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // from then on signals have their default effect
+	return main(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+}
 
 // Main runs the command line that build returns in a language, and returns its exit code. Data goes to stdout, messages to stderr.
 func Main(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer, build func(*i18n.Catalogue) *cobra.Command) int {

@@ -10,12 +10,10 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"os/signal"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -41,13 +39,8 @@ type flags struct {
 	manager, token, authority string
 }
 
-// Process is Main for the arguments and the streams of this process, and returns its exit code. SIGTERM ends it gracefully.
-func Process() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // from then on signals have their default effect
-	return Main(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
-}
+// Process is Main for this process.
+func Process() int { return program.Process(Main) }
 
 // Main runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong usage.
 func Main(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
