@@ -71,21 +71,22 @@ func (p *Pods) check() []error {
 		return nil
 	}
 	var errs []error
-	paths := []struct{ name, value string }{{"pods.socket", p.Socket}, {"pods.state", p.State}}
+	type path struct{ key, value string }
+	paths := []path{{"pods.socket", p.Socket}, {"pods.state", p.State}}
 	switch {
 	case p.Bindings != "" && p.Kubeconfig != "":
 		errs = append(errs, fault(phrase.Of("agentconfig.two-bindings")))
 	case p.Kubeconfig == "":
-		paths = append(paths, struct{ name, value string }{"pods.bindings", p.Bindings})
+		paths = append(paths, path{"pods.bindings", p.Bindings})
 	case p.Kubeconfig != inCluster:
-		paths = append(paths, struct{ name, value string }{"pods.kubeconfig", p.Kubeconfig})
+		paths = append(paths, path{"pods.kubeconfig", p.Kubeconfig})
 	}
 	if p.PodResources != "" {
-		paths = append(paths, struct{ name, value string }{"pods.pod_resources", p.PodResources})
+		paths = append(paths, path{"pods.pod_resources", p.PodResources})
 	}
-	for _, key := range paths {
-		if !filepath.IsAbs(key.value) {
-			errs = append(errs, fault(phrase.Of("agentconfig.pods-path", "key", key.name, "found", strconv.Quote(key.value))))
+	for _, p := range paths {
+		if !filepath.IsAbs(p.value) {
+			errs = append(errs, fault(phrase.Of("agentconfig.pods-path", "key", p.key, "found", strconv.Quote(p.value))))
 		}
 	}
 	if len(p.AllowedUID) == 0 {
