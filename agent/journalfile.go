@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"fairlane/internal/durable"
 )
 
 // maxJournal bounds a document, in bytes.
@@ -153,6 +155,17 @@ func (j *FileJournal) ready(document []byte) error {
 	return err
 }
 
+// Remove deletes the journal's files.
+func (j *FileJournal) Remove() error {
+	var errs []error
+	for slot := range 3 {
+		if err := os.Remove(j.file(slot)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (j *FileJournal) write(slot int, document []byte, stays bool) error {
 	path := j.file(slot)
 	_, missing := os.Stat(path)
@@ -172,16 +185,7 @@ func (j *FileJournal) write(slot int, document []byte, stays bool) error {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil && missing != nil && stays {
-		err = syncDir(filepath.Dir(path))
+		err = durable.SyncDir(filepath.Dir(path))
 	}
 	return err
-}
-
-// syncDir makes a directory's entries durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

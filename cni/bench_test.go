@@ -1,11 +1,8 @@
 package cni_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,17 +11,13 @@ import (
 	"time"
 )
 
-// runPlugin runs the plugin as a runtime does, without the rest of a chain, and returns its CPU time.
+// runPlugin runs the plugin and returns its CPU time.
 func (n *node) runPlugin(command string) (cpu time.Duration, err error) {
-	cmd := exec.Command(filepath.Join(n.bin, "fairlane-cni"))
-	cmd.Env = append(os.Environ(), "CNI_COMMAND="+command, "CNI_CONTAINERID=c1", "CNI_IFNAME=net1", "CNI_NETNS=/run/netns/"+n.net, "CNI_PATH="+n.bin, "CNI_ARGS="+podEnv)
-	cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"cniVersion":"1.1.0","name":%q,"type":"fairlane-cni","socket":%q,"spool":%q,"deviceID":%q,"prevResult":%s}`, n.net, n.socket, filepath.Join(n.dir, "pods/spool"), nodeVF, prev))
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	if err := cmd.Run(); err != nil {
-		return 0, fmt.Errorf("%s: %w: %s", command, err, &out)
+	out, state, err := n.plugin(command, `,"prevResult":`+prev)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w: %s", command, err, out)
 	}
-	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+	return state.UserTime() + state.SystemTime(), nil
 }
 
 // agentCPU returns the CPU time that the agent used so far.

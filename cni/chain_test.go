@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/peertest"
 )
 
@@ -98,7 +99,7 @@ func newNode(t testing.TB) *node {
 	number := nodes
 	nodesMu.Unlock()
 	name := fmt.Sprintf("fl%d-%d", os.Getpid()%100000, number)
-	d := dir(t)
+	d := filetest.ShortDir(t)
 	n := &node{t: t, number: number, dir: d, root: filepath.Join(d, "root"), bin: filepath.Join(d, "bin"), net: name, socket: filepath.Join(d, "pods.sock"), config: filepath.Join(d, "agent.yaml"), stop: func() {}}
 	for _, plugin := range []string{"bridge", "host-local", "loopback"} {
 		n.link(filepath.Join(tools, plugin), filepath.Join(n.bin, plugin))
@@ -223,6 +224,14 @@ func (n *node) netns(name string) string {
 	return "/run/netns/" + full
 }
 
+// end deletes the network namespace of a pod.
+func (n *node) end(netns string) {
+	n.t.Helper()
+	if out, err := exec.Command("ip", "netns", "del", filepath.Base(netns)).CombinedOutput(); err != nil {
+		n.t.Fatalf("ip netns del: %v: %s", err, out)
+	}
+}
+
 // containerID returns the container that cnitool makes of a network namespace.
 func containerID(netns string) string {
 	sum := sha512.Sum512([]byte(netns))
@@ -240,6 +249,16 @@ func (n *node) tool(verb, netns string, env ...string) (string, error) {
 		return stdout.String(), fmt.Errorf("%w: %s", err, stderr.String()+stdout.String())
 	}
 	return stdout.String(), nil
+}
+
+// plugin runs the plugin as a runtime does, without the rest of a chain, and returns what it printed; more are further members of
+// its configuration.
+func (n *node) plugin(command, more string) (stdout string, state *os.ProcessState, err error) {
+	cmd := exec.Command(filepath.Join(n.bin, "fairlane-cni"))
+	cmd.Env = append(os.Environ(), "CNI_COMMAND="+command, "CNI_CONTAINERID=c1", "CNI_IFNAME=net1", "CNI_NETNS=/run/netns/"+n.net, "CNI_PATH="+n.bin, "CNI_ARGS="+podEnv)
+	cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"cniVersion":"1.1.0","name":%q,"type":"fairlane-cni","socket":%q,"spool":%q,"deviceID":%q%s}`, n.net, n.socket, filepath.Join(n.dir, "pods/spool"), nodeVF, more))
+	out, err := cmd.Output()
+	return string(out), cmd.ProcessState, err
 }
 
 // ok runs cnitool, and fails the test with its error.
@@ -313,9 +332,7 @@ func TestAChainInEveryVersion(t *testing.T) {
 		if n.tos() != "8" || len(n.records()) != 0 || n.leases() != 0 {
 			t.Errorf("%s: after DEL: tos %s, %+v, %d addresses", version, n.tos(), n.records(), n.leases())
 		}
-		if out, err := exec.Command("ip", "netns", "del", filepath.Base(pod)).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		n.end(pod)
 	}
 	if out, err := n.tool("status", n.netns("s")); err != nil {
 		t.Errorf("STATUS: %v, %s", err, out)
@@ -413,9 +430,7 @@ func TestADeviceOfAnEndedPodIsTakenOver(t *testing.T) {
 	if n.tos() != "104" {
 		t.Error("the DEL of a refused pod released the device of another")
 	}
-	if out, err := exec.Command("ip", "netns", "del", filepath.Base(first)).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	n.end(first)
 	n.ok("add", second)
 	if all := n.records(); len(all) != 1 || all[0].ContainerID != containerID(second) {
 		t.Errorf("%+v", all)
@@ -436,10 +451,7 @@ func TestCollectionThroughTheLibrary(t *testing.T) {
 	// A GC of the plugin itself without a list keeps everything; with an empty list it releases everything.
 	gc := func(list string) {
 		t.Helper()
-		cmd := exec.Command(filepath.Join(n.bin, "fairlane-cni"))
-		cmd.Env = append(os.Environ(), "CNI_COMMAND=GC", "CNI_PATH="+n.bin)
-		cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"cniVersion":"1.1.0","name":%q,"type":"fairlane-cni","socket":%q%s}`, n.net, n.socket, list))
-		if out, err := cmd.Output(); err != nil || len(out) > 0 {
+		if out, _, err := n.plugin("GC", list); err != nil || out != "" {
 			t.Errorf("%v, printed %q", err, out)
 		}
 	}
@@ -485,19 +497,11 @@ func TestNothingButTheResultIsOnStandardOutput(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.start()
-	pod := n.netns("a")
-	call := func(command, more string) (string, error) {
-		cmd := exec.Command(build(t, "fairlane-cni"))
-		cmd.Env = append(os.Environ(), "CNI_COMMAND="+command, "CNI_CONTAINERID=c1", "CNI_IFNAME=net1", "CNI_NETNS="+pod, "CNI_PATH="+n.bin, "CNI_ARGS="+podEnv)
-		cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"cniVersion":"1.1.0","name":%q,"type":"fairlane-cni","socket":%q,"deviceID":%q%s}`, n.net, n.socket, nodeVF, more))
-		out, err := cmd.Output()
-		return string(out), err
-	}
-	if out, err := call("ADD", `,"prevResult":`+prev); err != nil || out != prev+"\n" {
+	if out, _, err := n.plugin("ADD", `,"prevResult":`+prev); err != nil || out != prev+"\n" {
 		t.Errorf("ADD: %v, %q", err, out)
 	}
 	for _, command := range []string{"CHECK", "DEL", "DEL", "STATUS", "GC"} {
-		if out, err := call(command, ""); err != nil || out != "" {
+		if out, _, err := n.plugin(command, ""); err != nil || out != "" {
 			t.Errorf("%s: %v, %q", command, err, out)
 		}
 	}
@@ -506,7 +510,7 @@ func TestNothingButTheResultIsOnStandardOutput(t *testing.T) {
 		Code       uint
 		Msg        string
 	}
-	if out, err := call("ADD", ""); err == nil || json.Unmarshal([]byte(out), &e) != nil || e.Code != 7 || !strings.Contains(e.Msg, "prevResult") {
+	if out, _, err := n.plugin("ADD", ""); err == nil || json.Unmarshal([]byte(out), &e) != nil || e.Code != 7 || !strings.Contains(e.Msg, "prevResult") {
 		t.Errorf("ADD without a result: %v, %q", err, out)
 	}
 	out, err := exec.Command(build(t, "fairlane-cni")).CombinedOutput()

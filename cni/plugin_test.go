@@ -14,11 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/containernetworking/cni/pkg/skel"
+	"github.com/containernetworking/cni/pkg/types"
+
 	"fairlane/agent/pods/podserve"
 	"fairlane/agent/pods/podsock"
 	"fairlane/cni"
-	"github.com/containernetworking/cni/pkg/skel"
-	"github.com/containernetworking/cni/pkg/types"
+	"fairlane/internal/testkit/filetest"
 )
 
 // agent is a fake host agent.
@@ -55,20 +57,9 @@ func (a *agent) GC(_ context.Context, g podsock.GC) (int, error) {
 func (a *agent) List(context.Context, bool) []podsock.Record { return nil }
 func (a *agent) Status() podsock.Status                      { return a.status }
 
-// dir returns a directory whose path is short enough for a socket.
-func dir(t testing.TB) string {
-	t.Helper()
-	d, err := os.MkdirTemp("", "fl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(d) })
-	return d
-}
-
 func newAgent(t testing.TB) *agent {
 	t.Helper()
-	a := &agent{socket: filepath.Join(dir(t), "pods.sock"), status: podsock.Status{Loaded: true}}
+	a := &agent{socket: filepath.Join(filetest.ShortDir(t), "pods.sock"), status: podsock.Status{Loaded: true}}
 	l, err := podserve.Listen(t.Context(), a.socket)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +86,7 @@ type rig struct {
 }
 
 func newRig(t testing.TB) *rig {
-	r := &rig{spool: filepath.Join(dir(t), "spool")}
+	r := &rig{spool: filepath.Join(filetest.ShortDir(t), "spool")}
 	r.plugin = cni.Plugin{Stdout: &r.stdout, Stderr: &r.stderr, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }}
 	return r
 }
@@ -217,7 +208,7 @@ func TestErrorsHaveTheCodesOfTheSpecification(t *testing.T) {
 
 func TestAddWithoutAnAgent(t *testing.T) {
 	t.Parallel()
-	none := filepath.Join(dir(t), "none.sock")
+	none := filepath.Join(filetest.ShortDir(t), "none.sock")
 	for _, policy := range []string{`"failPolicy":"closed"`, `"failPolicy":""`} {
 		r := newRig(t)
 		if got := code(t, r.plugin.Add(r.call(none, policy+`,"prevResult":`+prev))); got != types.ErrTryAgainLater || r.stdout.Len() > 0 {
@@ -275,7 +266,7 @@ func TestDelNeverFails(t *testing.T) {
 	}
 	// No agent, and nowhere to keep the request: the agent finds out from the network namespace.
 	r = newRig(t)
-	if err := r.plugin.Del(r.call(filepath.Join(dir(t), "none"), `"spool":"/proc/none/spool"`)); err != nil || !strings.Contains(r.stderr.String(), "network namespace is gone") {
+	if err := r.plugin.Del(r.call(filepath.Join(filetest.ShortDir(t), "none"), `"spool":"/proc/none/spool"`)); err != nil || !strings.Contains(r.stderr.String(), "network namespace is gone") {
 		t.Errorf("%v, %s", err, &r.stderr)
 	}
 	if r.stdout.Len() > 0 {
@@ -303,7 +294,7 @@ func TestCollectionReadsBothKeysAndNeedsAList(t *testing.T) {
 		}
 	}
 	r := newRig(t)
-	if got := code(t, r.plugin.GC(r.call(filepath.Join(dir(t), "none"), `"cni.dev/valid-attachments":[]`))); got != types.ErrTryAgainLater {
+	if got := code(t, r.plugin.GC(r.call(filepath.Join(filetest.ShortDir(t), "none"), `"cni.dev/valid-attachments":[]`))); got != types.ErrTryAgainLater {
 		t.Errorf("code %d without an agent", got)
 	}
 }
@@ -311,7 +302,7 @@ func TestCollectionReadsBothKeysAndNeedsAList(t *testing.T) {
 func TestStatusAndCheck(t *testing.T) {
 	t.Parallel()
 	a, r := newAgent(t), newRig(t)
-	none := filepath.Join(dir(t), "none")
+	none := filepath.Join(filetest.ShortDir(t), "none")
 	for name, c := range map[string]struct {
 		socket string
 		status podsock.Status
@@ -344,7 +335,7 @@ func TestStatusAndCheck(t *testing.T) {
 // An agent that hangs delays a pod by two calls of 2 s at most.
 func TestAnAgentThatHangs(t *testing.T) {
 	t.Parallel()
-	socket := filepath.Join(dir(t), "pods.sock")
+	socket := filepath.Join(filetest.ShortDir(t), "pods.sock")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)

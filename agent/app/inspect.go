@@ -23,6 +23,7 @@ import (
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/phrase"
 	"fairlane/internal/servertls"
+	"fairlane/internal/usage"
 )
 
 // openReadOnly opens an agent that writes nothing, for one command; with restores it writes only restored values.
@@ -151,7 +152,7 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 		return err
 	}
 	if n := len(out.Problems); n > 0 {
-		return &UsageError{errors.New(a.t("agent.check.problems", "count", n))}
+		return usage.Wrap(errors.New(a.t("agent.check.problems", "count", n)))
 	}
 	return nil
 }
@@ -279,7 +280,7 @@ func (a *app) getCommand() *cobra.Command {
 func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
 	p, err := gnmitree.ParsePath(path)
 	if err != nil {
-		return &UsageError{err}
+		return usage.Wrap(err)
 	}
 	c, err := a.config()
 	if err != nil {

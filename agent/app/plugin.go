@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +14,7 @@ import (
 	"fairlane/agent/host"
 	"fairlane/agent/pods"
 	"fairlane/agent/pods/podsock"
-	"fairlane/internal/outfile"
+	"fairlane/internal/durable"
 	"fairlane/internal/phrase"
 )
 
@@ -53,32 +52,15 @@ func installPlugin(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := removeRemains(filepath.Dir(to)); err != nil {
+	if err := durable.RemoveRemains(filepath.Dir(to), 0); err != nil {
 		return err
 	}
 	now, err := os.ReadFile(to)
 	if err == nil && bytes.Equal(now, want) {
 		return os.Chmod(to, 0o755)
 	}
-	return outfile.WriteMode(to, 0o755, func(w io.Writer) error {
-		_, err := w.Write(want)
-		if f, ok := w.(*os.File); ok { // on the disk before the name, or a power failure could leave an empty plugin
-			err = errors.Join(err, f.Chmod(0o755), f.Sync()) // whatever the umask
-		}
-		return err
-	})
-}
-
-// removeRemains removes what installations left that were killed.
-func removeRemains(dir string) error {
-	remains, err := filepath.Glob(filepath.Join(dir, "."+pluginName+".*"))
-	if err != nil {
-		return err
-	}
-	for _, path := range remains {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := durable.WriteFile(to, want, 0o755); err != nil {
+		return phrase.Because(err, phrase.Of("file.write", "file", to, "reason", err))
 	}
 	return nil
 }
@@ -114,7 +96,7 @@ func (a *app) removePlugin(ctx context.Context, dir string) (err error) {
 	if len(using) > 0 {
 		return fault(phrase.Of("agentplugin.in-use", "file", file, "count", len(using), "pods", using))
 	}
-	if err := removeRemains(dir); err != nil {
+	if err := durable.RemoveRemains(dir, 0); err != nil {
 		return err
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -58,7 +58,7 @@ func TestThePluginIsReplacedAtOneInstantAndAnEqualOneStays(t *testing.T) {
 		return st
 	}
 	write(t, dir, "bridge", "of another project")
-	write(t, dir, ".fairlane-cni.KILLED", "half a pro")
+	write(t, dir, ".fairlane-new-KILLED", "half a pro")
 	first := install(one)
 	// A runtime that executes the plugin holds the file: a changed one must be another file.
 	if again := install(one); !os.SameFile(first, again) {
@@ -88,12 +88,9 @@ func TestANodeIsRestored(t *testing.T) {
 	const netns = "/run/netns/cni-1"
 	m.file(netns, "")
 	_, _, stop := start(t, config, nil)
-	for _, a := range []podsock.Attachment{
-		{Key: podsock.Key{Network: "rdma-net", ContainerID: "c1", Interface: "net1"}, Pod: podsock.Pod{Namespace: "team-a", Name: "job-0", UID: "u1"}, Device: podVF, NetNS: netns},
-	} {
-		if _, err := podsock.NewClient(socket).Attach(t.Context(), &a); err != nil {
-			t.Fatal(err)
-		}
+	a := podsock.Attachment{Key: podsock.Key{Network: "rdma-net", ContainerID: "c1", Interface: "net1"}, Pod: podsock.Pod{Namespace: "team-a", Name: "job-0", UID: "u1"}, Device: podVF, NetNS: netns}
+	if _, err := podsock.NewClient(socket).Attach(t.Context(), &a); err != nil {
+		t.Fatal(err)
 	}
 	if code := stop(); code != 0 || m.tos() != "104" {
 		t.Fatal(code, m.tos())

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 	"fairlane/agent/pods/podsock"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
 	"fairlane/subnet/ident"
 )
 
@@ -69,21 +71,22 @@ func (p *Pods) check() []error {
 		return nil
 	}
 	var errs []error
-	paths := []struct{ name, value string }{{"pods.socket", p.Socket}, {"pods.state", p.State}}
+	type path struct{ key, value string }
+	paths := []path{{"pods.socket", p.Socket}, {"pods.state", p.State}}
 	switch {
 	case p.Bindings != "" && p.Kubeconfig != "":
 		errs = append(errs, fault(phrase.Of("agentconfig.two-bindings")))
 	case p.Kubeconfig == "":
-		paths = append(paths, struct{ name, value string }{"pods.bindings", p.Bindings})
+		paths = append(paths, path{"pods.bindings", p.Bindings})
 	case p.Kubeconfig != inCluster:
-		paths = append(paths, struct{ name, value string }{"pods.kubeconfig", p.Kubeconfig})
+		paths = append(paths, path{"pods.kubeconfig", p.Kubeconfig})
 	}
 	if p.PodResources != "" {
-		paths = append(paths, struct{ name, value string }{"pods.pod_resources", p.PodResources})
+		paths = append(paths, path{"pods.pod_resources", p.PodResources})
 	}
-	for _, key := range paths {
-		if !filepath.IsAbs(key.value) {
-			errs = append(errs, fault(phrase.Of("agentconfig.pods-path", "key", key.name, "found", strconv.Quote(key.value))))
+	for _, p := range paths {
+		if !filepath.IsAbs(p.value) {
+			errs = append(errs, fault(phrase.Of("agentconfig.pods-path", "key", p.key, "found", strconv.Quote(p.value))))
 		}
 	}
 	if len(p.AllowedUID) == 0 {
@@ -121,7 +124,7 @@ func openPods(ctx context.Context, c *Config, h *host.Host, log *slog.Logger) (*
 	}
 	b, on, err := openBindings(c, log)
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, usage.Wrap(err)
 	}
 	table, err := openTable(ctx, c, h, b, log)
 	if err != nil {
@@ -234,7 +237,7 @@ func (a *app) printPods(records []podsock.Record) error {
 	rows := make([][]string, len(records))
 	for i, r := range records {
 		rows[i] = []string{
-			r.Pod.Namespace + "/" + r.Pod.Name, r.Interface, orDash(r.Tenant), orDash(r.Class), orDash(r.Device), orDash(r.Found.RDMA),
+			r.Pod.Namespace + "/" + r.Pod.Name, r.Interface, cmp.Or(r.Tenant, "-"), cmp.Or(r.Class, "-"), cmp.Or(r.Device, "-"), cmp.Or(r.Found.RDMA, "-"),
 			setting(r.Applied.MaxMbps, r.ReadBack.MaxMbps), setting(r.Applied.ShareMbps, r.ReadBack.ShareMbps), setting(r.Applied.TOS, r.ReadBack.TOS), a.stateOf(&r),
 		}
 	}
@@ -270,13 +273,6 @@ func (a *app) stateOf(r *podsock.Record) string {
 	default:
 		return a.t("agent.pods.state.verified")
 	}
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // setting formats an applied value, with the value that was read back if that differs.

@@ -11,6 +11,7 @@ import (
 
 	"fairlane/agent/app"
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/tlstest"
 )
 
@@ -32,16 +33,8 @@ func podMachine(t testing.TB) (m *machine, config, socket string) {
 	m.link("sys/class/infiniband/mlx5_2", vf+"/infiniband/mlx5_2")
 	m.link(vf+"/infiniband/mlx5_2/device", vf)
 	m.file("sys/kernel/config/rdma_cm/mlx5_2/ports/1/default_roce_tos", "0")
-	dir, err := os.MkdirTemp("", "fl") // the path of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket = filepath.Join(dir, "pods.sock")
-	bindings := filepath.Join(m.dir, "bindings.yaml")
-	if err := os.WriteFile(bindings, []byte("bindings:\n  - {namespace: team-a, tenant: gold, class: bulk, levers: {maxMbps: 40000, tos: 104}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	socket = filepath.Join(filetest.ShortDir(t), "pods.sock")
+	bindings := filetest.Write(t, "bindings.yaml", "bindings:\n  - {namespace: team-a, tenant: gold, class: bulk, levers: {maxMbps: 40000, tos: 104}}\n")
 	// The last of back_ends wins over that of config.
 	config = m.config(fmt.Sprintf("insecure: true\nlisten: [127.0.0.1:0]\npods: {socket: %s, state: %s, allowed_uid: [%d], bindings: %s}\n", socket, filepath.Join(m.dir, "pods"), os.Getuid(), bindings))
 	text, err := os.ReadFile(config)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"strconv"
@@ -33,10 +32,7 @@ func (a *app) restoreCommand() *cobra.Command {
 		Use: "restore", Short: a.t("agent.restore.short"), Long: a.t("agent.restore.long"), Args: cobra.NoArgs,
 		Example: "  fairlane-agent restore --dry-run\n  systemctl stop fairlane-agent && fairlane-agent restore",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := a.restore(cmd.Context(), dry, asJSON)
-			if err == nil && purge && !dry {
-				err = a.purge()
-			}
+			err := a.restore(cmd.Context(), dry, purge, asJSON)
 			if err == nil && hold {
 				<-cmd.Context().Done()
 			}
@@ -50,7 +46,7 @@ func (a *app) restoreCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) restore(ctx context.Context, dry, asJSON bool) (err error) {
+func (a *app) restore(ctx context.Context, dry, purge, asJSON bool) (err error) {
 	c, err := a.config()
 	if err != nil {
 		return err
@@ -74,22 +70,10 @@ func (a *app) restore(ctx context.Context, dry, asJSON bool) (err error) {
 	if err := a.printRestored(rows, all, dry, asJSON, failed != nil); err != nil {
 		return err
 	}
+	if failed == nil && purge && !dry { // while the journal is locked against an agent that starts
+		return errors.Join(os.RemoveAll(c.Pods.State), agent.NewFileJournal(c.Journal).Remove(), os.Remove(c.Journal+lockSuffix))
+	}
 	return failed
-}
-
-// purge removes the journal and the state of pods, after everything was restored.
-func (a *app) purge() error {
-	c, err := a.config()
-	if err != nil {
-		return err
-	}
-	errs := []error{os.RemoveAll(c.Pods.State)}
-	for _, part := range []string{"", ".a", ".b", ".note", ".lock"} {
-		if err := os.Remove(c.Journal + part); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // restorePods restores the devices of pods, and returns the values that they have again; with dry it changes nothing.

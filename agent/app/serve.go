@@ -22,6 +22,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/sdnotify"
 	"fairlane/internal/servertls"
+	"fairlane/internal/usage"
 )
 
 // hostOptions returns the options of the configured host.
@@ -37,7 +38,7 @@ func (a *app) serve(ctx context.Context) (err error) {
 		return err
 	}
 	if err := c.CheckServing(); err != nil {
-		return &UsageError{err}
+		return usage.Wrap(err)
 	}
 	log, level := c.logger(a.stderr)
 	again, stop := newReloader(a, c, log, level)
@@ -102,7 +103,7 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 		o.Authorize = again.authorize
 		source, err := servertls.Open(c.tlsFiles(), log)
 		if err != nil {
-			return &UsageError{errors.Join(err, closeAll(listeners), p.close())}
+			return usage.Wrap(errors.Join(err, closeAll(listeners), p.close()))
 		}
 		secure = append(secure, grpc.Creds(gnmitree.Credentials(source.Config(), log)))
 	case c.Insecure:
@@ -195,12 +196,15 @@ func alone(dir string) error {
 	return nil // opening the file reports the error
 }
 
+// lockSuffix ends the name of the file by which a journal is locked.
+const lockSuffix = ".lock"
+
 // lockJournal locks a journal against other agents until the returned function is called.
 func lockJournal(path string) (func() error, error) {
 	if err := alone(filepath.Dir(path)); err != nil {
 		return nil, phrase.Because(err, phrase.Of("agentjournal.reason", "reason", err))
 	}
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, phrase.Because(err, phrase.Of("agentjournal.no-directory", "dir", filepath.Dir(path), "file", path, "reason", err))
 	}

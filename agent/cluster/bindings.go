@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 
 	"fairlane/agent/pods"
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/durable"
 	"fairlane/kube/v1alpha1"
 )
 
@@ -29,11 +29,12 @@ type Bindings struct {
 	now     func() time.Time
 	changed chan struct{}
 
+	written time.Time // value of confirmed in the file; only update uses it
+
 	mu        sync.RWMutex
 	known     bool // read once, in this run or an earlier one
 	connected bool
 	confirmed time.Time // when it was last known to be complete
-	written   time.Time // value of confirmed in the file
 	bound     map[string]Bound
 }
 
@@ -138,35 +139,37 @@ func (b *Bindings) lost() {
 	}
 }
 
-// update replaces all bindings, which are complete at this time.
+// update replaces all bindings, which are complete at this time. It is for one caller at a time.
 func (b *Bindings) update(bound map[string]Bound) error {
+	now := b.now()
+	if !b.replace(bound, now) && now.Sub(b.written) < refresh || b.file == "" {
+		return nil
+	}
+	text, err := json.Marshal(stored{storedVersion, now, bound})
+	if err == nil {
+		err = durable.WriteFile(b.file, text, 0o600) // without mu: pods that start must not wait for the disk
+	}
+	if err != nil {
+		b.written = time.Time{} // the next update tries again
+		return err
+	}
+	b.written = now
+	return nil
+}
+
+// replace replaces all bindings in memory, and reports whether they changed.
+func (b *Bindings) replace(bound map[string]Bound, now time.Time) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	changed := !b.known || !reflect.DeepEqual(b.bound, bound)
-	b.known, b.connected, b.confirmed, b.bound = true, true, b.now(), bound
+	changed = !b.known || !reflect.DeepEqual(b.bound, bound)
+	b.known, b.connected, b.confirmed, b.bound = true, true, now, bound
 	if changed {
 		select {
 		case b.changed <- struct{}{}:
 		default:
 		}
 	}
-	if b.file == "" || !changed && b.confirmed.Sub(b.written) < refresh {
-		return nil
-	}
-	if err := b.write(); err != nil {
-		return err
-	}
-	b.written = b.confirmed
-	return nil
-}
-
-// write replaces the file.
-func (b *Bindings) write() error {
-	text, err := json.Marshal(stored{storedVersion, b.confirmed, b.bound})
-	if err != nil {
-		return err
-	}
-	return podsock.WriteFile(filepath.Clean(b.file), text)
+	return changed
 }
 
 // bindingsOf returns the binding of each bound namespace. A namespace that two bindings select has none that can be used.

@@ -134,6 +134,31 @@ func TestBindingsAgeAndSurviveARestartWithoutTheAPIServer(t *testing.T) {
 	}
 }
 
+func TestBindingsThatWereNotKeptAreKeptByTheNextUpdate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "later", "bindings.json")
+	b, err := openBindings(file, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.written = time.Now() // by an update before
+	if err := b.update(map[string]Bound{"a": {Tenant: "t-red"}}); err == nil {
+		t.Error("written into a missing directory")
+	}
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.update(map[string]Bound{"a": {Tenant: "t-red"}}); err != nil {
+		t.Fatal(err)
+	}
+	restarted, err := openBindings(file, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ := restarted.Binding("a"); got.Tenant != "t-red" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAChangeOfBindingsIsNotifiedOnce(t *testing.T) {
 	b, err := openBindings("", time.Now)
 	if err != nil {

@@ -50,14 +50,10 @@ type Options struct {
 	File string
 	// PodResources is the kubelet's socket for the devices of pods; empty: it is not read.
 	PodResources string
-	// Every is the time between two reconciliations without an event; 0: DefaultEvery.
+	// Every is the time between two reconciliations without an event; 0: 30 s.
 	Every time.Duration
-	Now   func() time.Time // nil: time.Now
-	Log   *slog.Logger     // nil: no log
+	Log   *slog.Logger // required
 }
-
-// DefaultEvery is the default of Options.Every.
-const DefaultEvery = 30 * time.Second
 
 // DefaultPodResources is the socket of the kubelet in its default directory.
 const DefaultPodResources = "/var/lib/kubelet/pod-resources/kubelet.sock"
@@ -84,15 +80,12 @@ func New(o Options) (*Cluster, error) {
 	if !nodeName.MatchString(o.Node) {
 		return nil, fmt.Errorf("cluster: name of the node: found %s, want a DNS name of at most 253 characters", podsock.Clip(o.Node))
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	o.Every = cmp.Or(o.Every, DefaultEvery)
-	bindings, err := openBindings(o.File, o.Now)
+	o.Every = cmp.Or(o.Every, 30*time.Second)
+	bindings, err := openBindings(o.File, time.Now)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	c := &Cluster{Bindings: bindings, o: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
+	c := &Cluster{Bindings: bindings, o: o, log: o.Log}
 	for group, to := range map[schema.GroupVersion]*rest.Interface{corev1.SchemeGroupVersion: &c.core, resourcev1.SchemeGroupVersion: &c.claims, v1alpha1.GroupVersion: &c.objects} {
 		client, err := clientOf(o.Config, group)
 		if err != nil {
@@ -198,7 +191,7 @@ func (c *Cluster) round(ctx context.Context, table Table, r *reporter) {
 	c.attachClaims(ctx, table, pods)
 	c.attachPodResources(ctx, table, pods)
 	c.collect(ctx, table, pods)
-	r.report(ctx)
+	r.report(ctx, pods)
 }
 
 // collect releases the attachments of pods that the cluster does not have any more. Attachments by CNI end by the plugin's

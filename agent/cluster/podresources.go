@@ -79,7 +79,7 @@ func devicesOf(p *kubelet.PodResources, pod podsock.Pod) []podsock.Attachment {
 					continue
 				}
 				out = append(out, podsock.Attachment{
-					Key: podsock.Key{Network: networkOf(resource.GetResourceName()), ContainerID: pod.UID, Interface: fmt.Sprintf("device%d", len(out))},
+					Key: podsock.Key{Network: networkOf(resource.GetResourceName()), ContainerID: pod.UID, Interface: position(len(out))},
 					Pod: pod, Device: id,
 				})
 			}

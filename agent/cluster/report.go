@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlane/agent/pods/podsock"
@@ -24,21 +24,26 @@ const attachmentResource = "fabricattachments"
 // fieldManager owns the fields that the agent writes. The controller writes the rates of the status under its own name.
 const fieldManager = "fairlane-agent"
 
-// reporter writes the FabricAttachments of the node: one for each record of a pod. It writes an object only when it changed.
+// reporter writes the FabricAttachments of the node: one for each record of a pod. It writes an object only when it changed, or
+// when another program deleted it while its pod exists.
 type reporter struct {
 	cluster *Cluster
 	table   Table
-	listed  bool                // the objects of an earlier run have been read
 	sent    map[string]reported // by namespace and name
 }
 
 // reported is what was last written of an object.
 type reported struct{ spec, status [sha256.Size]byte }
 
-// report writes what changed since the last report, and deletes the objects of released attachments.
-func (r *reporter) report(ctx context.Context) {
-	if !r.listed && !r.list(ctx) {
-		return
+// report writes what changed since the last report, and deletes the objects of released attachments. pods are those of the node.
+func (r *reporter) report(ctx context.Context, pods []*corev1.Pod) {
+	present := map[string]bool{}
+	for _, a := range all[*v1alpha1.FabricAttachment](r.cluster.sources.attachments) {
+		key := a.Namespace + "/" + a.Name
+		present[key] = true
+		if _, ok := r.sent[key]; !ok {
+			r.sent[key] = reported{} // of an earlier run: unlike any hash, so that it is written once
+		}
 	}
 	wanted := map[string]bool{}
 	for _, record := range r.table.List(ctx, false) {
@@ -46,8 +51,14 @@ func (r *reporter) report(ctx context.Context) {
 			continue // attached by hand: the cluster knows no such pod
 		}
 		o := objectOf(&record, r.cluster.o.Node)
-		wanted[o.Namespace+"/"+o.Name] = true
-		r.write(ctx, o)
+		key := o.Namespace + "/" + o.Name
+		wanted[key] = true
+		// Deleted, or so new that no event announced it, which writing it again does not change. Without its pod, Kubernetes would
+		// delete it again.
+		if !present[key] && slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return string(p.UID) == record.Pod.UID }) {
+			delete(r.sent, key)
+		}
+		r.write(ctx, key, o)
 	}
 	for key := range r.sent {
 		if wanted[key] {
@@ -63,25 +74,8 @@ func (r *reporter) report(ctx context.Context) {
 	}
 }
 
-// list reads the names of the node's objects, so that those of an earlier run are deleted when their attachments are gone.
-func (r *reporter) list(ctx context.Context) bool {
-	var found v1alpha1.FabricAttachmentList
-	err := r.cluster.objects.Get().Resource(attachmentResource).
-		VersionedParams(&metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.NodeLabel: r.cluster.o.Node}.String()}, metav1.ParameterCodec).Do(ctx).Into(&found)
-	if err != nil {
-		r.warn(ctx, "objects of node "+r.cluster.o.Node, err)
-		return false
-	}
-	for i := range found.Items {
-		r.sent[found.Items[i].Namespace+"/"+found.Items[i].Name] = reported{} // unlike any hash: written once
-	}
-	r.listed = true
-	return true
-}
-
 // write applies an object where it differs from what was last written.
-func (r *reporter) write(ctx context.Context, o *v1alpha1.FabricAttachment) {
-	key := o.Namespace + "/" + o.Name
+func (r *reporter) write(ctx context.Context, key string, o *v1alpha1.FabricAttachment) {
 	status := v1alpha1.FabricAttachment{TypeMeta: o.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}, Status: o.Status}
 	now := reported{hashOf(o.Spec), hashOf(status.Status)}
 	last := r.sent[key]

@@ -44,8 +44,8 @@ func (h *Host) underHolder(a nicfiles.Accessor, f *PortFound) nicfiles.Accessor 
 	return out
 }
 
-// rateOf returns the setting of a rate; nil for other parameters.
-func rateOf(s *podsock.Settings, name string) **uint32 {
+// settingOf returns the setting of a rate; nil for other parameters.
+func settingOf(s *podsock.Settings, name string) **uint32 {
 	switch name {
 	case paramMax:
 		return &s.MaxMbps
@@ -58,7 +58,7 @@ func rateOf(s *podsock.Settings, name string) **uint32 {
 // under returns the value of a parameter beneath a pod's class; false if none holds it.
 func (a *heldFunctions) under(beneath map[string]podsock.Settings, k nicparam.Key) (uint64, bool) {
 	s := beneath[a.functions[k.Index]]
-	if v := rateOf(&s, k.Name); v != nil && *v != nil {
+	if v := settingOf(&s, k.Name); v != nil && *v != nil {
 		return uint64(**v), true
 	}
 	return 0, false
@@ -141,7 +141,7 @@ func (a *heldFunctions) Write(ctx context.Context, set []nicparam.Setting) []err
 
 func (a *heldFunctions) setBeneath(s nicparam.Setting) error {
 	var values podsock.Settings
-	v := rateOf(&values, s.Name)
+	v := settingOf(&values, s.Name)
 	if v == nil || a.functions[s.Index] == "" {
 		return nil
 	}

@@ -53,9 +53,7 @@ func (s *shared) Binding(namespace string) (pods.Binding, time.Duration, pods.St
 // start starts the agent, again if it ran before, on the same journals.
 func (s *shared) start() {
 	s.t.Helper()
-	h := s.m.open(func(o *Options) {
-		o.Links, o.Devlink = s.links, &program{answers: map[string]string{"-j dev eswitch": `{"dev":{"pci/0000:3b:00.0":{"mode":"legacy"}}}`}}
-	})
+	h := s.m.open(func(o *Options) { o.Links, o.Devlink = s.links, devlink(legacyText) })
 	var err error
 	s.table, err = pods.Open(pods.Options{
 		Dir: s.state, BootID: "boot-1", Bindings: s, Devices: h.PodDevices(), Namespaces: h.NetNamespaces(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -244,7 +242,7 @@ func TestRemovalRestoresFunctionsThatPodsHold(t *testing.T) {
 
 // A manager that returns a host to its state before the first plan while a pod runs leaves the pod its class, and the function
 // that state when the pod ends.
-func TestTheWayBackBeneathARunningPod(t *testing.T) {
+func TestAStateThatIsRestoredBeneathARunningPod(t *testing.T) {
 	t.Parallel()
 	s := newShared(t)
 	s.plan(map[int]uint64{0: 50000})

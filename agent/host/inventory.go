@@ -173,8 +173,8 @@ func (v *inventory) port(netdev string) (p PortFound, dev map[string]string, ok 
 		return p, nil, false // loopback, bridges, bonds, USB devices
 	}
 	physical := v.text(dir + "/phys_port_name")
-	if representor.MatchString(physical) || strings.Contains(physical, "sf") {
-		return p, nil, false // represents a function; see representors
+	if represents(physical) {
+		return p, nil, false // see representors
 	}
 	if of := v.uevent(dir + "/device/physfn")["PCI_SLOT_NAME"]; of != "" {
 		return p, nil, false // a virtual function of a card of this host
@@ -189,6 +189,21 @@ func (v *inventory) port(netdev string) (p PortFound, dev map[string]string, ok 
 	p.Number = v.number(p.PCI, dir, physical)
 	p.Functions = v.functions(dir + "/device")
 	return p, dev, true
+}
+
+// represents reports whether a network device of a port name stands for a function, and not for a port.
+func represents(physical string) bool {
+	return representor.MatchString(physical) || strings.Contains(physical, "sf")
+}
+
+// speed returns the rate of a network device in Mbit/s; 0 when it is unknown: the file of a port that is down contains -1 or
+// is unreadable.
+func (v *inventory) speed(netdev string) uint64 {
+	mbps, err := strconv.ParseInt(v.text(netClass+netdev+"/speed"), 10, 32)
+	if err != nil || mbps < 0 {
+		return 0
+	}
+	return uint64(mbps)
 }
 
 // number returns the number of a port on its card: the device's own where it reports one, otherwise from the PCI function
@@ -212,16 +227,26 @@ func (v *inventory) rdma(p *PortFound) error {
 	if err := v.place(p, devices); err != nil {
 		return err
 	}
-	if layer := v.text(fmt.Sprintf("%s%s/ports/%d/link_layer", rdmaClass, p.RDMA, p.RDMAPort)); layer != "" && layer != "Ethernet" {
+	if layer := v.linkLayer(p.RDMA, p.RDMAPort); layer != "" && layer != "Ethernet" {
 		return fmt.Errorf("link layer of %s port %d is %q, want \"Ethernet\"", p.RDMA, p.RDMAPort, nicparam.Clip(layer))
 	}
-	guid := v.text(rdmaClass + p.RDMA + "/node_guid")
-	g, err := ident.ParseGUID("0x" + strings.ReplaceAll(guid, ":", ""))
-	if err != nil || g == 0 {
-		return fmt.Errorf("node GUID of %s is %q: without one it cannot be distinguished from others", p.RDMA, nicparam.Clip(guid))
+	var text string
+	if p.GUID, text = v.nodeGUID(p.RDMA); p.GUID == 0 {
+		return fmt.Errorf("node GUID of %s is %q: without one it cannot be distinguished from others", p.RDMA, nicparam.Clip(text))
 	}
-	p.GUID = g
 	return nil
+}
+
+// linkLayer returns the link layer of an RDMA device's port; empty when it is unknown.
+func (v *inventory) linkLayer(device string, port int) string {
+	return v.text(fmt.Sprintf("%s%s/ports/%d/link_layer", rdmaClass, device, port))
+}
+
+// nodeGUID returns the node GUID of an RDMA device, 0 when it has none, and its text in the file.
+func (v *inventory) nodeGUID(device string) (guid ident.GUID, text string) {
+	text = v.text(rdmaClass + device + "/node_guid")
+	guid, _ = ident.ParseGUID(text) // 0 after an error
+	return guid, text
 }
 
 // place finds the port of some RDMA devices that belongs to a network device.

@@ -38,12 +38,7 @@ func (m *meter) Link(ctx context.Context) (agent.Link, error) {
 		return agent.Link{}, fmt.Errorf("link of %s: %w", m.port.NetDev, err)
 	}
 	v := inventory{files: m.host.files}
-	l := agent.Link{MAC: v.text(dir + "/address"), Up: strings.TrimSpace(string(state)) == "up"}
-	// The file of a port that is down contains -1 or is unreadable.
-	if speed, err := strconv.ParseInt(v.text(dir+"/speed"), 10, 64); err == nil && speed > 0 {
-		l.SpeedMbps = uint64(speed)
-	}
-	return l, nil
+	return agent.Link{MAC: v.text(dir + "/address"), Up: strings.TrimSpace(string(state)) == "up", SpeedMbps: v.speed(m.port.NetDev)}, nil
 }
 
 // Counters implements agent.Meter: the RDMA port's own counters and those of the InfiniBand form, whose port_xmit_data

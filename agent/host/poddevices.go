@@ -18,7 +18,6 @@ import (
 	"fairlane/agent/pods/podsock"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicfiles"
-	"fairlane/subnet/ident"
 )
 
 const (
@@ -59,7 +58,7 @@ func (d *PodDevices) Refresh(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("RDMA devices: %w", err)
 	}
 	v := d.inventory()
-	d.forget(v)
+	d.prune(v)
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -77,8 +76,8 @@ func (d *PodDevices) Refresh(ctx context.Context) (int, error) {
 	return len(d.known), nil
 }
 
-// forget drops what is remembered of devices that were removed, and of physical functions that changed.
-func (d *PodDevices) forget(v *inventory) {
+// prune drops what is remembered of devices that were removed, and of physical functions that changed.
+func (d *PodDevices) prune(v *inventory) {
 	for id := range d.known {
 		if _, err := v.files.List(deviceDir(id)); errors.Is(err, fs.ErrNotExist) {
 			delete(d.known, id)
@@ -124,8 +123,8 @@ func (d *PodDevices) locate(v *inventory, id string) (podsock.Device, error) {
 	if devices := rdma(id); len(devices) == 1 { // several are representors, none of which is the pod's
 		out.RDMA = devices[0]
 		out.RDMAPort = rdmaPort(v, out.RDMA, out.NetDev)
-		out.Link = v.text(fmt.Sprintf("%s%s/ports/%d/link_layer", rdmaClass, out.RDMA, out.RDMAPort))
-		if guid, err := ident.ParseGUID("0x" + withoutColons(v.text(rdmaClass+out.RDMA+"/node_guid"))); err == nil {
+		out.Link = v.linkLayer(out.RDMA, out.RDMAPort)
+		if guid, _ := v.nodeGUID(out.RDMA); guid != 0 {
 			out.GUID = guid.String()
 		}
 	}

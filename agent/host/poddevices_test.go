@@ -73,9 +73,7 @@ func (m *machine) moved(pci, rdma string) {
 }
 
 func legacy(m *machine, l *noLinks) *PodDevices {
-	return m.open(func(o *Options) {
-		o.Links, o.Devlink = l, &program{answers: map[string]string{"-j dev eswitch": `{"dev":{"pci/0000:3b:00.0":{"mode":"legacy"}}}`}}
-	}).PodDevices()
+	return m.open(func(o *Options) { o.Links, o.Devlink = l, devlink(legacyText) }).PodDevices()
 }
 
 func refreshed(t *testing.T, d *PodDevices, want int) {
@@ -273,6 +271,25 @@ func TestLeversOfAVirtualFunctionInSwitchdevMode(t *testing.T) {
 	if len(e.rates["pci/0000:3b:00.0/1"]) != 0 {
 		t.Errorf("another function has %v", e.rates)
 	}
+}
+
+func TestAnEswitchThatChangesItsModeIsProbedAgain(t *testing.T) {
+	t.Parallel()
+	m, tool := podMachine(t, false), devlink(legacyText)
+	d := m.open(func(o *Options) {
+		o.Links, o.Devlink = &noLinks{rates: []vfshare.LinkRate{{Function: 0, Max: 2}, {Function: 1}}}, tool
+	}).PodDevices()
+	rate := func(want uint32) {
+		t.Helper()
+		refreshed(t, d, 4)
+		if now, err := d.Read(t.Context(), find(t, d, vf0)); err != nil || now.MaxMbps == nil || *now.MaxMbps != want {
+			t.Errorf("%+v, %v, want max_mbps %d", now, err, want)
+		}
+	}
+	rate(2)
+	tool.answers = devlink(switchdevText).answers
+	m.file(pf0+"/net/ens1f0np0/phys_switch_id", "aabb")
+	rate(1000)
 }
 
 func TestLeversThatADeviceDoesNotOffer(t *testing.T) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/vfshare"
-	"fairlane/subnet/ident"
 )
 
 // The parameters behind the levers of a class.
@@ -37,6 +37,9 @@ type physical struct {
 
 const infiniBand = "InfiniBand"
 
+// notOffered is the reason of a device that gives none of its own.
+const notOffered = "the device does not offer it"
+
 // physical returns a physical function, from its directory the first time. The caller holds mu.
 func (d *PodDevices) physical(v *inventory, pci string) *physical {
 	if p := d.functions[pci]; p != nil {
@@ -46,28 +49,27 @@ func (d *PodDevices) physical(v *inventory, pci string) *physical {
 	p := &physical{PortFound: PortFound{Port: nicfiles.Port{PCI: pci, Number: 1}}}
 	names, _ := v.files.List(dir + "/net") // none: unknown
 	for _, name := range names {
-		physical := v.text(netClass + name + "/phys_port_name")
-		if p.NetDev == "" && !representor.MatchString(physical) && !strings.Contains(physical, "sf") {
-			p.NetDev, p.Number = name, v.number(pci, netClass+name, physical)
+		label := v.text(netClass + name + "/phys_port_name")
+		if p.NetDev == "" && !represents(label) {
+			p.NetDev, p.Number, p.Switch = name, v.number(pci, netClass+name, label), v.text(netClass+name+"/phys_switch_id")
 		}
 	}
 	if err := v.place(&p.PortFound, v.devices(pci)); err == nil {
-		p.link = v.text(fmt.Sprintf("%s%s/ports/%d/link_layer", rdmaClass, p.RDMA, p.RDMAPort))
-		p.GUID, _ = ident.ParseGUID("0x" + withoutColons(v.text(rdmaClass+p.RDMA+"/node_guid"))) // 0: unknown
+		p.link = v.linkLayer(p.RDMA, p.RDMAPort)
+		p.GUID, _ = v.nodeGUID(p.RDMA)
 	}
 	p.Functions = v.functions(dir)
 	d.functions[pci] = p
 	return p
 }
 
-func withoutColons(guid string) string { return strings.ReplaceAll(guid, ":", "") }
-
-// stale reports whether a physical function must be read again: its functions changed, or its rates could not be probed.
+// stale reports whether a physical function must be read again: its functions or the mode of its e-switch changed, or its rates
+// could not be probed.
 func (p *physical) stale(v *inventory) bool {
 	n, _ := strconv.Atoi(v.text(pciDevices + p.PCI + "/sriov_numvfs")) // missing: none
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(n, nicparam.MaxFunctions) != len(p.Functions) || p.why != "" || p.GUID == 0 ||
+	return min(n, nicparam.MaxFunctions) != len(p.Functions) || p.Switch != v.text(netClass+p.NetDev+"/phys_switch_id") || p.why != "" || p.GUID == 0 ||
 		slices.ContainsFunc(p.Functions, func(f Function) bool { return f.PCI == "" })
 }
 
@@ -209,7 +211,7 @@ func (d *PodDevices) Apply(ctx context.Context, of podsock.Device, l podsock.Lev
 		if now, err := rates.read(ctx, paramMax); err != nil {
 			return out, err
 		} else if now == nil {
-			missing = append(missing, "max_mbps: "+absent(rates.why))
+			missing = append(missing, "max_mbps: "+cmp.Or(rates.why, notOffered))
 		} else {
 			out.Settings.MaxMbps = l.MaxMbps
 			set = append(set, nicparam.Setting{Key: rates.keys[paramMax], Value: uint64(*l.MaxMbps)})
@@ -219,7 +221,7 @@ func (d *PodDevices) Apply(ctx context.Context, of podsock.Device, l podsock.Lev
 		if now, err := rates.read(ctx, paramShare); err != nil {
 			return out, err
 		} else if now == nil {
-			missing = append(missing, "share_of_1000: "+absent(rates.why))
+			missing = append(missing, "share_of_1000: "+cmp.Or(rates.why, notOffered))
 		} else {
 			share, err := d.share(of, *l.ShareOf1000)
 			if err != nil {
@@ -255,14 +257,6 @@ func (d *PodDevices) Apply(ctx context.Context, of podsock.Device, l podsock.Lev
 	return out, nil
 }
 
-// absent returns a reason, or that of a device that has none of its own.
-func absent(why string) string {
-	if why == "" {
-		return "the device does not offer it"
-	}
-	return why
-}
-
 // applyTOS sets the default type of service. why says why the device has none.
 func (d *PodDevices) applyTOS(ctx context.Context, of podsock.Device, tos *uint8) (why string, err error) {
 	if tos == nil {
@@ -277,7 +271,7 @@ func (d *PodDevices) applyTOS(ctx context.Context, of podsock.Device, tos *uint8
 		return "", err
 	}
 	if now == nil {
-		return absent(p.why), nil
+		return cmp.Or(p.why, notOffered), nil
 	}
 	_, err = p.device.Set(ctx, []nicparam.Setting{{Key: p.keys[paramTOS], Value: uint64(*tos)}})
 	return "", err
@@ -285,8 +279,8 @@ func (d *PodDevices) applyTOS(ctx context.Context, of podsock.Device, tos *uint8
 
 // share returns a part of the rate of a device's port, in Mbit/s.
 func (d *PodDevices) share(of podsock.Device, thousandths uint16) (uint32, error) {
-	speed, err := strconv.ParseUint(d.inventory().text(netClass+of.PFNetDev+"/speed"), 10, 32)
-	if err != nil || speed == 0 { // -1 or unreadable while the port is down
+	speed := d.inventory().speed(of.PFNetDev)
+	if speed == 0 {
 		return 0, fmt.Errorf("share_of_1000: the rate of port %s is unknown: it may be down", of.PFNetDev)
 	}
 	return uint32(max(speed*uint64(thousandths)/1000, 1)), nil

@@ -31,8 +31,14 @@ func ReadBeneath(dir, bootID string) (map[string]podsock.Settings, error) {
 	return out, err
 }
 
-// addBeneath adds the values before the class of the settings that the class of a record has, or an earlier one had.
 func addBeneath(to map[string]podsock.Settings, r *podsock.Record) {
+	if under := beneath(r); r.Device != "" && under != (podsock.Settings{}) {
+		to[r.Device] = under
+	}
+}
+
+// beneath returns the values before the class of the settings that the class of a record has, or an earlier one had.
+func beneath(r *podsock.Record) podsock.Settings {
 	under := only(r.Before, r.Applied)
 	if r.Levers.MaxMbps != nil {
 		under.MaxMbps = r.Before.MaxMbps
@@ -43,9 +49,7 @@ func addBeneath(to map[string]podsock.Settings, r *podsock.Record) {
 	if r.Levers.TOS != nil {
 		under.TOS = r.Before.TOS
 	}
-	if r.Device != "" && under != (podsock.Settings{}) {
-		to[r.Device] = under
-	}
+	return under
 }
 
 // Hold keeps devices from changing hands until the returned function is called: no class is applied to them, or ends.

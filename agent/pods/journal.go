@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/durable"
 )
 
 // entry is a record with what the agent alone needs. Entries in the table are never changed, only replaced.
@@ -46,9 +47,6 @@ type document struct {
 // read as an entry are renamed and reported in damaged.
 func openJournal(dir string) (j *journal, entries []*entry, damaged []error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, nil, fmt.Errorf("pods: %w", err)
-	}
-	if err := podsock.RemoveTemporary(dir, 0, time.Now()); err != nil {
 		return nil, nil, nil, fmt.Errorf("pods: %w", err)
 	}
 	entries, broken, err := readEntries(dir)
@@ -133,7 +131,7 @@ func (j *journal) path(k podsock.Key) string { return filepath.Join(j.dir, k.Nam
 func (j *journal) save(e *entry) error {
 	b, err := json.Marshal(document{formatVersion, e})
 	if err == nil {
-		err = podsock.WriteFile(j.path(e.Key), b)
+		err = durable.WriteFile(j.path(e.Key), b, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("journal of pods: %w", err)
@@ -145,7 +143,7 @@ func (j *journal) save(e *entry) error {
 func (j *journal) remove(k podsock.Key) error {
 	err := os.Remove(j.path(k))
 	if err == nil {
-		err = podsock.SyncDir(j.dir)
+		err = durable.SyncDir(j.dir)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("journal of pods: %w", err)

@@ -16,6 +16,7 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ import (
 	"fairlane/agent/pods/podsock"
 )
 
-// DefaultCachedFor is the age up to which a binding is used when it does not say another.
-const DefaultCachedFor = 24 * time.Hour
+// defaultCachedFor is the age up to which a binding is used when it does not say another.
+const defaultCachedFor = 24 * time.Hour
 
 // Binding is the class of the pods of a namespace.
 type Binding struct {
@@ -37,7 +38,7 @@ type Binding struct {
 	Class      string
 	Levers     podsock.Levers
 	FailPolicy podsock.FailPolicy // empty: closed
-	CachedFor  time.Duration      // 0: DefaultCachedFor
+	CachedFor  time.Duration      // 0: a day
 	// Classes holds the levers of all classes of the tenant, for attachments with an assigned class; nil: it has only Class.
 	Classes map[string]podsock.Levers
 	// Weights are those of the classes, if the share of the levers is the tenant's, which its classes divide; nil: each class has its own.
@@ -131,7 +132,7 @@ type Devices interface {
 	Counters(ctx context.Context, d podsock.Device) (map[string]uint64, error)
 }
 
-// Namespaces looks at network namespaces.
+// Namespaces identifies network namespaces.
 type Namespaces interface {
 	// Identify returns the identity of the network namespace at a path; paths are reused. A path without one is
 	// fs.ErrNotExist.
@@ -159,20 +160,20 @@ type decision struct {
 func decide(b Binding, age time.Duration, s State, namespace string, network podsock.FailPolicy) (decision, error) {
 	limit := b.CachedFor
 	if limit <= 0 {
-		limit = DefaultCachedFor
+		limit = defaultCachedFor
 	}
 	switch {
 	case s == Bound && b.Problem != "":
 		problem := podsock.Problemf(podsock.CodeTryAgain, "%s", b.Problem)
-		if effective(network, effective(b.FailPolicy, podsock.Closed)) == podsock.Open {
+		if cmp.Or(network, b.FailPolicy, podsock.Closed) == podsock.Open {
 			return decision{unsettled: problem.Error()}, nil
 		}
 		return decision{}, problem
 	case s == Bound && age <= limit:
 		return decision{binding: b, bound: true}, nil
-	case s == Unbound && (age <= limit || effective(network, podsock.Open) == podsock.Open):
+	case s == Unbound && (age <= limit || network != podsock.Closed):
 		return decision{}, nil
-	case s == Bound && effective(network, effective(b.FailPolicy, podsock.Closed)) == podsock.Open, s == Unknown && network == podsock.Open:
+	case s == Bound && cmp.Or(network, b.FailPolicy, podsock.Closed) == podsock.Open, s == Unknown && network == podsock.Open:
 		return decision{unsettled: staleness(namespace, age, limit, s).Error()}, nil
 	}
 	return decision{}, staleness(namespace, age, limit, s)
@@ -185,14 +186,6 @@ func staleness(namespace string, age, limit time.Duration, s State) error {
 	}
 	return podsock.Problemf(podsock.CodeTryAgain, "binding of namespace %s was last confirmed %s ago, want at most %s: the agent cannot read the bindings",
 		namespace, age.Round(time.Second), limit)
-}
-
-// effective returns a policy, or a default for the empty one.
-func effective(p, otherwise podsock.FailPolicy) podsock.FailPolicy {
-	if p == "" {
-		return otherwise
-	}
-	return p
 }
 
 // noLevers reports whether a class sets nothing.

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -29,7 +30,7 @@ func (t *Table) Check(ctx context.Context, a podsock.Attachment) error {
 	}
 	a.Assigned = e.Assigned // by another source, which CNI does not know
 	if d, err := t.decide(&a); err == nil && d.unsettled == "" && !t.agrees(e, d) {
-		return podsock.Problemf(podsock.CodeDrift, "class: found %s of tenant %s in force, want %s of tenant %s, to which the namespace is bound now", or(e.Class), or(e.Tenant), or(d.binding.Class), or(d.binding.Tenant))
+		return podsock.Problemf(podsock.CodeDrift, "class: found %s of tenant %s in force, want %s of tenant %s, to which the namespace is bound now", cmp.Or(e.Class, "none"), cmp.Or(e.Tenant, "none"), cmp.Or(d.binding.Class, "none"), cmp.Or(d.binding.Tenant, "none"))
 	}
 	e = t.observe(ctx, e)
 	switch {
@@ -39,14 +40,6 @@ func (t *Table) Check(ctx context.Context, a podsock.Attachment) error {
 		return podsock.Problemf(podsock.CodeDrift, "%s", e.Reason)
 	}
 	return nil
-}
-
-// or returns a name, or a word for none.
-func or(name string) string {
-	if name == "" {
-		return "none"
-	}
-	return name
 }
 
 // agrees reports whether a record has the class of a decision.
@@ -93,19 +86,7 @@ func (t *Table) release(ctx context.Context, e *entry) error {
 
 // restore restores the values before the class of everything that the class may have changed.
 func (t *Table) restore(ctx context.Context, e *entry) error {
-	changed := dropped(only(e.Before, e.Applied), e.Levers) // changed by an earlier class
-	for _, s := range []struct {
-		lever bool
-		take  func()
-	}{
-		{e.Levers.MaxMbps != nil, func() { changed.MaxMbps = e.Before.MaxMbps }},
-		{e.Levers.ShareOf1000 != nil, func() { changed.ShareMbps = e.Before.ShareMbps }},
-		{e.Levers.TOS != nil, func() { changed.TOS = e.Before.TOS }},
-	} {
-		if s.lever {
-			s.take()
-		}
-	}
+	changed := beneath(&e.Record)
 	if (changed == podsock.Settings{}) || e.Found.ID == "" {
 		return nil
 	}

@@ -1,11 +1,13 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlane/agent/pods/podsock"
@@ -124,12 +126,13 @@ func (t *Table) sweepLive(ctx context.Context, e *entry) {
 // driver that was loaded again.
 func reset(r *podsock.Record) bool {
 	none := new(uint32(0))
-	rate := func(now, applied, before *uint32) bool { return part(now, applied, before) || same(now, none) }
+	rate := func(now, applied, before *uint32) bool { return either(now, applied, before) || same(now, none) }
 	return rate(r.ReadBack.MaxMbps, r.Applied.MaxMbps, r.Before.MaxMbps) && rate(r.ReadBack.ShareMbps, r.Applied.ShareMbps, r.Before.ShareMbps) &&
-		part(r.ReadBack.TOS, r.Applied.TOS, r.Before.TOS)
+		either(r.ReadBack.TOS, r.Applied.TOS, r.Before.TOS)
 }
 
-func part[T comparable](now, applied, before *T) bool {
+// either reports whether a value is the applied one, or that from before the class; a setting that was not applied does not matter.
+func either[T comparable](now, applied, before *T) bool {
 	return applied == nil || same(now, applied) || same(now, before)
 }
 
@@ -183,37 +186,23 @@ func (t *Table) observe(ctx context.Context, e *entry) *entry {
 
 // show formats settings for messages.
 func show(s podsock.Settings) string {
-	out := ""
-	part := func(name string, value any, known bool) {
-		if !known {
-			return
-		}
-		if out != "" {
-			out += ", "
-		}
-		out += fmt.Sprintf("%s %v", name, value)
+	var out []string
+	if s.MaxMbps != nil {
+		out = append(out, fmt.Sprint("max_mbps ", *s.MaxMbps))
 	}
-	part("max_mbps", deref(s.MaxMbps), s.MaxMbps != nil)
-	part("share_mbps", deref(s.ShareMbps), s.ShareMbps != nil)
-	part("tos", deref(s.TOS), s.TOS != nil)
-	if out == "" {
-		return "no values"
+	if s.ShareMbps != nil {
+		out = append(out, fmt.Sprint("share_mbps ", *s.ShareMbps))
 	}
-	return out
-}
-
-func deref[T any](p *T) T {
-	var zero T
-	if p == nil {
-		return zero
+	if s.TOS != nil {
+		out = append(out, fmt.Sprint("tos ", *s.TOS))
 	}
-	return *p
+	return cmp.Or(strings.Join(out, ", "), "no values")
 }
 
 // unspool executes the requests that were kept while no agent ran. One that is older than the record of its attachment was
 // overtaken by a later ADD.
 func (t *Table) unspool(ctx context.Context) {
-	found, damaged, err := podsock.ReadSpool(t.o.Spool)
+	found, damaged, err := podsock.ReadSpool(t.spool)
 	for _, err := range append(slices.Clip(damaged), err) {
 		if err != nil {
 			t.o.Log.Error("spool of kept requests", "error", err.Error())

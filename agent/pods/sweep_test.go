@@ -198,6 +198,34 @@ func TestKeptRequestsAreExecutedOnce(t *testing.T) {
 	}
 }
 
+// Each change makes the agent read all claims of the node's pods.
+func TestASweepThatFindsNothingNewIsNoChange(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	changed := func() bool {
+		select {
+		case <-r.table.Changed():
+			return true
+		default:
+			return false
+		}
+	}
+	r.add(attachment("a", vf0))
+	if !changed() {
+		t.Error("a new record is no change")
+	}
+	r.now = r.now.Add(time.Minute)
+	r.table.Sweep(t.Context())
+	if checked := r.one().Checked; changed() || !checked.Equal(r.now) {
+		t.Errorf("a change at %s, checked at %s", r.now, checked)
+	}
+	r.cards.set(vf0, 12345, 50000, 104)
+	r.table.Sweep(t.Context())
+	if !changed() {
+		t.Error("drift is no change")
+	}
+}
+
 type notifier struct {
 	*source
 	changed chan struct{}

@@ -4,20 +4,22 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/durable"
 )
 
-// Options configure a table. All fields are needed, except that Spool and Grace have defaults.
+// Options configure a table. All fields but Grace are needed.
 type Options struct {
-	Dir        string // state directory, of the agent alone: the records are in its folder "records"
-	Spool      string // directory of kept requests; empty: the folder "spool" of Dir
+	Dir        string // state directory, of the agent alone: folder "records" has the records, folder "spool" the kept requests
 	Version    string // of the agent
 	BootID     string
 	Bindings   Bindings
@@ -36,6 +38,7 @@ const DefaultGrace = time.Minute
 // Table is the table of attachments. It is safe for concurrent use.
 type Table struct {
 	o       Options
+	spool   string // directory of kept requests
 	journal *journal
 	locks   locks
 	changed chan struct{}
@@ -51,17 +54,20 @@ type Table struct {
 // Open opens the table of a state directory. Records of an earlier boot are dropped: their pods have ended, and their
 // devices lost their values. Nothing is applied before the first sweep.
 func Open(o Options) (*Table, error) {
-	if o.Spool == "" {
-		o.Spool = filepath.Join(o.Dir, "spool")
-	}
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
-	j, found, damaged, err := openJournal(filepath.Join(o.Dir, recordsDir))
+	records, spool := filepath.Join(o.Dir, recordsDir), filepath.Join(o.Dir, "spool")
+	for dir, age := range map[string]time.Duration{o.Dir: 0, records: 0, spool: time.Minute} { // plugins may write into the spool now
+		if err := durable.RemoveRemains(dir, age); err != nil {
+			return nil, fmt.Errorf("pods: %w", err)
+		}
+	}
+	j, found, damaged, err := openJournal(records)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{o: o, journal: j, entries: map[podsock.Key]*entry{}, changed: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
+	t := &Table{o: o, spool: spool, journal: j, entries: map[podsock.Key]*entry{}, changed: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
 	for _, err := range damaged {
 		o.Log.Error("damaged record of a pod set aside", "error", err.Error())
 	}
@@ -95,11 +101,19 @@ func (t *Table) get(k podsock.Key) *entry {
 	return t.entries[k]
 }
 
-// put replaces an entry in memory.
+// put replaces an entry in memory. A later read of the same values is no change.
 func (t *Table) put(e *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	old := t.entries[e.Key]
 	t.entries[e.Key] = e
+	if old != nil {
+		before := old.Record
+		before.Checked = e.Checked
+		if reflect.DeepEqual(before, e.Record) {
+			return
+		}
+	}
 	t.notify()
 }
 
@@ -307,9 +321,9 @@ func (t *Table) ended(e *entry) bool {
 
 // establish applies the class of a new or repeated attachment. If that fails, the policy decides.
 func (t *Table) establish(ctx context.Context, e *entry, d decision, known podsock.Device) (podsock.Record, error) {
-	policy := effective(e.FailPolicy, podsock.Open)
+	policy := cmp.Or(e.FailPolicy, podsock.Open)
 	if d.bound {
-		policy = effective(e.FailPolicy, effective(d.binding.FailPolicy, podsock.Closed))
+		policy = cmp.Or(e.FailPolicy, d.binding.FailPolicy, podsock.Closed)
 	}
 	applied, err := t.apply(ctx, e, d, known)
 	if err == nil {

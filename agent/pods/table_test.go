@@ -397,17 +397,23 @@ func TestADamagedRecordIsSetAside(t *testing.T) {
 	if err := os.WriteFile(files[0], []byte(`{"version":1,"entry":{"network":"x"`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "records", ".tmp-123"), []byte("torn"), 0o600); err != nil {
-		t.Fatal(err)
+	old := time.Now().Add(-time.Hour)
+	for _, torn := range []string{"records/.fairlane-new-1", ".fairlane-new-2", "spool/.fairlane-new-3"} {
+		path := filepath.Join(r.dir, torn)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("torn"), 0o600), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r.open()
 	r.one()
 	left, err := filepath.Glob(filepath.Join(r.dir, "records", "*"))
-	if err != nil || len(left) != 2 || !strings.HasSuffix(left[0]+left[1], ".damaged") && !strings.Contains(left[0]+left[1], ".damaged") {
+	if err != nil || len(left) != 2 || !strings.Contains(left[0]+left[1], ".damaged") {
 		t.Error(left, err)
 	}
-	if torn, err := filepath.Glob(filepath.Join(r.dir, "records", ".tmp-*")); err != nil || len(torn) != 0 {
-		t.Error(torn, err)
+	for _, dir := range []string{".", "records", "spool"} {
+		if torn, err := filepath.Glob(filepath.Join(r.dir, dir, ".fairlane-new-*")); err != nil || len(torn) != 0 {
+			t.Error(torn, err)
+		}
 	}
 }
 

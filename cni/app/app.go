@@ -4,13 +4,11 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -21,17 +19,9 @@ import (
 	"fairlane/cni"
 	"fairlane/cni/doctor"
 	"fairlane/internal/buildinfo"
-	"fairlane/internal/cobraerror"
 	"fairlane/internal/i18n"
-	"fairlane/internal/phrase"
+	"fairlane/internal/program"
 	"fairlane/internal/usage"
-)
-
-// Exit codes.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
 )
 
 // Process runs the plugin or a command with the arguments, the environment and the streams of this process, and returns the
@@ -55,92 +45,32 @@ func plugin() int {
 	p := &cni.Plugin{Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now}
 	err := skel.PluginMainFuncsWithError(p.Funcs(), cni.Versions(), "fairlane-cni "+buildinfo.Version()+", a CNI plugin; run `fairlane-cni doctor` to check a host")
 	if err == nil {
-		return exitDone
+		return program.ExitDone
 	}
 	if err := err.Print(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 	}
-	return exitFailed
+	return program.ExitFailed
 }
 
 // app is the common state of the commands.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	text           *i18n.Catalogue
-	began          bool // the command's own code started: earlier failures are wrong usage
+	stdin  io.Reader
+	stdout io.Writer
+	text   *i18n.Catalogue
 }
-
-// errProblems means that the examination found problems, which were printed.
-var errProblems = errors.New("problems")
 
 // Main runs the command line and returns its exit code: 0 done, 1 problems found or failed, 2 wrong usage.
 func Main(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), getenv))
-	if err != nil {
-		_, _ = fmt.Fprintln(stderr, err)
-		return exitFailed
-	}
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, text: text}
-	root := a.root(args)
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err = root.ExecuteContext(ctx)
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.Is(err, errProblems):
-		return exitFailed
-	}
-	_, _ = fmt.Fprintln(stderr, text.T("error", "error", text.Error(err)))
-	if wrong := new(usage.Error); !a.began || errors.As(err, &wrong) {
-		return exitUsage
-	}
-	return exitFailed
-}
-
-func (a *app) root(args []string) *cobra.Command {
-	root := &cobra.Command{
-		Use: "fairlane-cni", Short: a.text.T("cni.short"), Long: a.text.T("cni.long"), Version: buildinfo.Version(), Args: cobra.NoArgs,
-		SilenceErrors: true, SilenceUsage: true,
-	}
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if lang := i18n.Asked(args); lang != "" && !slices.Contains(i18n.Languages(), lang) {
-			return usage.Of(phrase.Of("usage.language", "found", strconv.Quote(lang), "want", phrase.Of("list.or", "list", i18n.Languages()[:1], "last", i18n.Languages()[1])))
+	return program.Main(ctx, args, getenv, stdout, stderr, func(text *i18n.Catalogue) *cobra.Command {
+		a := &app{stdin: stdin, stdout: stdout, text: text}
+		root := &cobra.Command{
+			Use: "fairlane-cni", Short: text.T("cni.short"), Long: text.T("cni.long"), Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		}
-		return nil
-	}
-	root.PersistentFlags().String("lang", "", a.text.T("flag.lang"))
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.AddCommand(a.doctorCommand(), a.versionCommand())
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage.Wrap(cobraerror.Flag(cmd, err)) })
-	for _, c := range append(root.Commands(), root) {
-		check, run := c.Args, c.RunE
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			err := check(cmd, args)
-			switch {
-			case err == nil:
-				return nil
-			case cmd.HasSubCommands():
-				return usage.Wrap(cobraerror.Command(cmd, args[0]))
-			}
-			return usage.Wrap(cobraerror.Args(cmd, args, err))
-		}
-		c.RunE = func(cmd *cobra.Command, args []string) error {
-			a.began = true
-			return run(cmd, args)
-		}
-	}
-	return root
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: a.text.T("agent.version.short"), Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		_, err := fmt.Fprintln(a.stdout, "fairlane-cni", buildinfo.Version())
-		return err
-	}}
+		root.AddCommand(a.doctorCommand(), program.VersionCommand(text.T("agent.version.short")))
+		return root
+	})
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -207,7 +137,7 @@ type finding struct {
 	Text  string       `json:"text"`
 }
 
-// print prints findings. Problems are an error.
+// print prints findings. Problems are an error, which they show.
 func (a *app) print(found []doctor.Finding, asJSON bool) error {
 	var err error
 	if asJSON {
@@ -228,7 +158,7 @@ func (a *app) print(found []doctor.Finding, asJSON bool) error {
 		err = w.Flush()
 	}
 	if err == nil && slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.State == doctor.Problem }) {
-		return errProblems
+		return program.ErrShown
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -28,7 +29,6 @@ type member struct {
 	Type          string `json:"type"`
 	RDMAIsolation bool   `json:"rdmaIsolation"`
 	keys          map[string]json.RawMessage
-	raw           json.RawMessage
 }
 
 // parseList decodes a configuration list, or a configuration of a single plugin as a list of one.
@@ -41,7 +41,7 @@ func parseList(text []byte) (name, version string, members []member, err error) 
 		l.Plugins = []json.RawMessage{text}
 	}
 	for _, raw := range l.Plugins {
-		m := member{raw: raw}
+		var m member
 		if err := errors.Join(json.Unmarshal(raw, &m), json.Unmarshal(raw, &m.keys)); err != nil {
 			return "", "", nil, err
 		}
@@ -78,10 +78,10 @@ func (r *report) chain(where string, text []byte, isDefault bool) {
 	before := len(r.findings)
 	r.order(where, types, members, at)
 	r.conf(where, name, version, members[at])
-	switch {
-	case version != "0.4.0" && version != "1.0.0" && version != "1.1.0":
-		r.add("version", where, Problem, phrase.Of("cnidoctor.version", "found", podsock.Clip(version), "want", "0.4.0, 1.0.0, 1.1.0"))
-	case version != "1.1.0":
+	switch supported := cni.Versions().SupportedVersions(); {
+	case !slices.Contains(supported, version):
+		r.add("version", where, Problem, phrase.Of("cnidoctor.version", "found", podsock.Clip(version), "want", strings.Join(supported, ", ")))
+	case version != "1.1.0": // the first version with GC and STATUS
 		r.add("version", where, Warning, phrase.Of("cnidoctor.version-old", "found", version))
 	}
 	if isDefault {
@@ -139,12 +139,11 @@ func (r *report) conf(where, name, version string, m member) {
 	whole := maps.Clone(m.keys)
 	whole["name"], _ = json.Marshal(name) // strings
 	whole["cniVersion"], _ = json.Marshal(version)
-	text, err := json.Marshal(whole)
-	if err == nil {
-		_, err = cni.Parse(text)
-	}
-	if err != nil {
+	text, _ := json.Marshal(whole) // members that were decoded
+	if c, err := cni.Parse(text); err != nil {
 		r.add("conf", where, Problem, phrase.Verbatim(err.Error()))
+	} else {
+		r.socket, r.spool = cmp.Or(r.o.Socket, c.Socket), c.Spool
 	}
 	var capabilities map[string]bool
 	_ = json.Unmarshal(m.keys["capabilities"], &capabilities) // a fault is found by the runtime
@@ -155,10 +154,6 @@ func (r *report) conf(where, name, version string, m member) {
 		if !slices.Contains(foreign, key) && !slices.Contains(cni.Keys(), key) {
 			r.add("conf", where, Warning, phrase.Of("cnidoctor.unknown-key", "key", podsock.Clip(key), "keys", cni.Keys()))
 		}
-	}
-	if c, err := cni.Parse(text); err == nil && r.o.Socket == "" {
-		r.socket = c.Socket
-		r.spool = c.Spool
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/testkit/filetest"
 )
 
 // chain returns a configuration list of plugins, given by their types or their whole configurations.
@@ -96,11 +97,7 @@ func TestChains(t *testing.T) {
 
 func TestTheDefaultNetworkTheProgramAndTheSocket(t *testing.T) {
 	t.Parallel()
-	root, err := os.MkdirTemp("", "fl") // the path of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	root := filetest.ShortDir(t)
 	conf, bin, socket := filepath.Join(root, "net.d"), filepath.Join(root, "bin"), filepath.Join(root, "s")
 	o := Options{Root: root, ConfDir: conf, BinDir: bin, Version: "1", Now: time.Now()}
 	said := func() string {
@@ -155,5 +152,7 @@ func TestTheDefaultNetworkTheProgramAndTheSocket(t *testing.T) {
 	if err := podsock.SpoolRelease(spool, podsock.Key{Network: "n", ContainerID: "c", Interface: "i"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
+	has("spool warning 1 request is kept for the agent")
+	o.Socket = socket
 	has("spool warning 1 request is kept for the agent")
 }

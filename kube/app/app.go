@@ -5,19 +5,15 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
-	"os/signal"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -27,22 +23,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlane/api/client"
-	"fairlane/internal/buildinfo"
 	"fairlane/internal/certpool"
-	"fairlane/internal/cobraerror"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
+	"fairlane/internal/program"
 	"fairlane/internal/usage"
 	"fairlane/kube/admission"
 	"fairlane/kube/controller"
 	"fairlane/kube/manager"
-)
-
-// Exit codes.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
 )
 
 // flags are the values of the command line.
@@ -51,53 +39,20 @@ type flags struct {
 	manager, token, authority string
 }
 
-// Process is Main for the arguments and the streams of this process, and returns its exit code. SIGTERM ends it gracefully.
-func Process() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // from then on signals have their default effect
-	return Main(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
-}
+// Process is Main for this process.
+func Process() int { return program.Process(Main) }
 
 // Main runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong usage.
 func Main(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
-	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), getenv))
-	if err != nil {
-		_, _ = fmt.Fprintln(stderr, err)
-		return exitFailed
-	}
-	began := false
-	root := command(text, args, stderr, &began)
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	if err = root.ExecuteContext(ctx); err == nil {
-		return exitDone
-	}
-	_, _ = fmt.Fprintln(stderr, text.T("error", "error", text.Error(err)))
-	if !began || errors.As(err, new(*usage.Error)) {
-		return exitUsage
-	}
-	return exitFailed
+	return program.Main(ctx, args, getenv, stdout, stderr, func(text *i18n.Catalogue) *cobra.Command { return command(text, stderr) })
 }
 
-func command(text *i18n.Catalogue, args []string, stderr io.Writer, began *bool) *cobra.Command {
+func command(text *i18n.Catalogue, stderr io.Writer) *cobra.Command {
 	var f flags
 	root := &cobra.Command{
-		Use: "fairlane-kube", Short: text.T("kube.short"), Long: text.T("kube.long"), Version: buildinfo.Version(),
-		Example:       "  fairlane-kube --cluster lab1 --manager https://fairlane.example:8470 --manager-token-file /etc/fairlane-manager/token",
-		SilenceErrors: true, SilenceUsage: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.NoArgs(cmd, args); err != nil {
-				return usage.Wrap(cobraerror.Args(cmd, args, err))
-			}
-			return nil
-		},
+		Use: "fairlane-kube", Short: text.T("kube.short"), Long: text.T("kube.long"), Args: cobra.NoArgs,
+		Example: "  fairlane-kube --cluster lab1 --manager https://fairlane.example:8470 --manager-token-file /etc/fairlane-manager/token",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			*began = true
-			if lang := i18n.Asked(args); lang != "" && !slices.Contains(i18n.Languages(), lang) {
-				return usage.Of(phrase.Of("usage.language", "found", strconv.Quote(lang), "want", phrase.Of("list.or", "list", i18n.Languages()[:1], "last", i18n.Languages()[1])))
-			}
 			if err := f.check(); err != nil {
 				return err
 			}
@@ -105,7 +60,6 @@ func command(text *i18n.Catalogue, args []string, stderr io.Writer, began *bool)
 		},
 	}
 	set := root.Flags()
-	set.String("lang", "", text.T("flag.lang"))
 	set.StringVar(&f.Cluster, "cluster", "", text.T("kube.flag.cluster"))
 	set.StringVar(&f.manager, "manager", "", text.T("kube.flag.manager"))
 	set.StringVar(&f.token, "manager-token-file", "", text.T("kube.flag.manager-token-file"))
@@ -118,8 +72,6 @@ func command(text *i18n.Catalogue, args []string, stderr io.Writer, began *bool)
 	set.IntVar(&f.WebhookPort, "webhook-port", 9443, text.T("kube.flag.webhook-port"))
 	set.StringVar(&f.Health, "health", ":8081", text.T("kube.flag.health"))
 	set.StringVar(&f.Metrics, "metrics", ":8080", text.T("kube.flag.metrics"))
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage.Wrap(cobraerror.Flag(cmd, err)) })
 	return root
 }
 

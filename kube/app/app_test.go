@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/internal/program"
 	"fairlane/internal/testkit/filetest"
 )
 
@@ -41,13 +42,13 @@ func TestWrongUsageIsExplained(t *testing.T) {
 			t.Parallel()
 			var out, errs bytes.Buffer
 			code := Main(t.Context(), c.args, func(string) string { return "" }, &out, &errs)
-			if code != exitUsage || !strings.Contains(errs.String(), c.want) || strings.Contains(errs.String(), "secret") {
+			if code != program.ExitUsage || !strings.Contains(errs.String(), c.want) || strings.Contains(errs.String(), "secret") {
 				t.Errorf("exit code %d, %s", code, errs.String())
 			}
 		})
 	}
 	var out, errs bytes.Buffer
-	if code := Main(t.Context(), []string{"--lang", "zh", "--help"}, func(string) string { return "" }, &out, &errs); code != exitDone {
+	if code := Main(t.Context(), []string{"--lang", "zh", "--help"}, func(string) string { return "" }, &out, &errs); code != program.ExitDone {
 		t.Errorf("exit code %d, %s", code, errs.String())
 	}
 	if !strings.Contains(out.String(), "本集群的名称") {

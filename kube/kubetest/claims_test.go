@@ -244,6 +244,10 @@ func TestClaimsOfPodsBecomeAttachments(t *testing.T) {
 		})
 	}
 	expect()
+	if err := cluster.Admin.DeleteAllOf(t.Context(), &v1alpha1.FabricAttachment{}, client.InNamespace(ns)); err != nil {
+		t.Fatal(err)
+	}
+	expect() // the agent writes them again
 	if got := []uint32{devices.rate("0000:3b:00.2"), devices.rate("0000:3b:00.0")}; !slices.Equal(got, []uint32{20_000, 0}) {
 		t.Errorf("rates are %v, want that of the DeviceClass, and none on the shared device", got)
 	}

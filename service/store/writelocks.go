@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 
+	"fairlane/internal/keylock"
 	"fairlane/service/control"
 )
 
@@ -91,23 +91,16 @@ func (s *Store) evicting(ctx context.Context) (stop func()) {
 // this process: when the process is suspended and the server ends its first transaction, the next one would get the lock
 // and hold it just as long.
 type turns struct {
-	mu    sync.Mutex
-	lines map[control.WriteScope]*line
-	whole *semaphore.Weighted // scopesAtOnce for the whole service, 1 for each narrower scope
-	chain *semaphore.Weighted // of 1: appends events and audit entries
+	scopes keylock.Locks[control.WriteScope]
+	whole  *semaphore.Weighted // scopesAtOnce for the whole service, 1 for each narrower scope
+	chain  *semaphore.Weighted // of 1: appends events and audit entries
 }
 
 // scopesAtOnce exceeds the number of scopes.
 const scopesAtOnce = 1 << 30
 
 func newTurns() *turns {
-	return &turns{lines: map[control.WriteScope]*line{}, whole: semaphore.NewWeighted(scopesAtOnce), chain: semaphore.NewWeighted(1)}
-}
-
-// line is the queue of transactions of one scope.
-type line struct {
-	turn chan struct{} // buffers one: the transaction that has the turn
-	in   int           // transactions that have the turn or wait for it
+	return &turns{whole: semaphore.NewWeighted(scopesAtOnce), chain: semaphore.NewWeighted(1)}
 }
 
 // turn is what a transaction holds until it ends.
@@ -139,7 +132,7 @@ func (t *turn) takeChain(ctx context.Context, tx *gorm.DB) error {
 
 // take waits for the turn of a scope until the context ends.
 func (t *turns) take(ctx context.Context, s control.WriteScope) (*turn, error) {
-	leave, err := t.enter(ctx, s)
+	leave, err := t.scopes.Lock(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -152,30 +145,4 @@ func (t *turns) take(ctx context.Context, s control.WriteScope) (*turn, error) {
 		return nil, err
 	}
 	return &turn{of: t, leave: func() { t.whole.Release(part); leave() }}, nil
-}
-
-// enter waits for the turn in the line of a scope until the context ends.
-func (t *turns) enter(ctx context.Context, s control.WriteScope) (leave func(), err error) {
-	t.mu.Lock()
-	l := t.lines[s]
-	if l == nil {
-		l = &line{turn: make(chan struct{}, 1)}
-		t.lines[s] = l
-	}
-	l.in++
-	t.mu.Unlock()
-	out := func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if l.in--; l.in == 0 {
-			delete(t.lines, s)
-		}
-	}
-	select {
-	case l.turn <- struct{}{}:
-		return func() { <-l.turn; out() }, nil
-	case <-ctx.Done():
-		out()
-		return nil, ctx.Err()
-	}
 }

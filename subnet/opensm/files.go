@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"fairlane/internal/durable"
 	"fairlane/subnet/opensm/osmfile"
 )
 
@@ -94,7 +95,7 @@ func (d Disk) Replace(before, next osmfile.Text) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.SyncDir(filepath.Dir(path))
 }
 
 // lockPoll is the interval of attempts to lock.
@@ -154,7 +155,7 @@ func place(path, like, data string) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return durable.SyncDir(dir)
 }
 
 // own sets the file's mode and owner to those of another.
@@ -174,13 +175,4 @@ func own(f *os.File, like string) error {
 		return nil
 	}
 	return f.Chown(int(st.Uid), int(st.Gid))
-}
-
-// syncDir makes a rename durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir) // the folder of a file that the operator named
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

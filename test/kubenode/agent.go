@@ -204,7 +204,7 @@ func (n *Node) Agent(t testing.TB, card *Card) *Agent {
 		t.Fatal(err)
 	}
 	table, err := pods.Open(pods.Options{
-		Dir: n.path("agent"), Spool: n.Spool(), Version: "test", BootID: "boot", Bindings: connection, Devices: card, Namespaces: namespaces{}, Now: time.Now, Log: log, Grace: 5 * time.Second,
+		Dir: n.path("agent"), Version: "test", BootID: "boot", Bindings: connection, Devices: card, Namespaces: namespaces{}, Now: time.Now, Log: log, Grace: 5 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

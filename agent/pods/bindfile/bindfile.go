@@ -43,8 +43,8 @@ type levers struct {
 	TOS         *uint8  `json:"tos" in:"0..255"`
 }
 
-// DefaultClass is the class of a binding that names none.
-const DefaultClass = "default"
+// defaultClass is the class of a binding that names none.
+const defaultClass = "default"
 
 // parse reads a file and returns the bindings by namespace. Its error names all faults with their lines.
 func parse(name string) (map[string]pods.Binding, error) {
@@ -66,7 +66,7 @@ func parse(name string) (map[string]pods.Binding, error) {
 			d.FaultAt(field, phrase.Of("bindings.twice", "namespace", r.Namespace))
 		}
 		if r.Class == "" {
-			r.Class = DefaultClass
+			r.Class = defaultClass
 		}
 		out[r.Namespace] = pods.Binding{
 			Name: r.Namespace, Tenant: r.Tenant, Class: r.Class, FailPolicy: podsock.FailPolicy(r.FailPolicy),

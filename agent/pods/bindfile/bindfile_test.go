@@ -45,7 +45,7 @@ func TestBindingsOfAFile(t *testing.T) {
 	if b, age, s := f.Binding("team-a"); s != pods.Bound || age != 0 || b.Tenant != "gold" || b.Class != "bulk" || b.FailPolicy != podsock.Open || *b.Levers.MaxMbps != 40000 || *b.Levers.ShareOf1000 != 250 || *b.Levers.TOS != 104 {
 		t.Errorf("%+v %v %v", b, age, s)
 	}
-	if b, _, s := f.Binding("team-b"); s != pods.Bound || b.Class != DefaultClass || (b.Levers != podsock.Levers{}) {
+	if b, _, s := f.Binding("team-b"); s != pods.Bound || b.Class != defaultClass || (b.Levers != podsock.Levers{}) {
 		t.Errorf("%+v %v", b, s)
 	}
 	if _, _, s := f.Binding("team-c"); s != pods.Unbound {

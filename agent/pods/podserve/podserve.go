@@ -61,11 +61,11 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{o: o, calls: map[int32]int{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("PUT "+podsock.PathAttachments, s.attach)
-	mux.HandleFunc("POST "+podsock.PathCheck, s.check)
-	mux.HandleFunc("DELETE "+podsock.PathAttachments, s.release)
+	mux.HandleFunc("PUT "+podsock.PathAttachments, handle(s, podsock.MaxBody, s.attach))
+	mux.HandleFunc("POST "+podsock.PathCheck, handle(s, podsock.MaxBody, s.check))
+	mux.HandleFunc("DELETE "+podsock.PathAttachments, handle(s, podsock.MaxBody, s.release))
 	mux.HandleFunc("GET "+podsock.PathAttachments, s.list)
-	mux.HandleFunc("POST "+podsock.PathGC, s.collect)
+	mux.HandleFunc("POST "+podsock.PathGC, handle(s, podsock.MaxGC, s.collect))
 	mux.HandleFunc("GET "+podsock.PathStatus, s.status)
 	s.http = &http.Server{
 		Handler: s.admit(mux), ReadTimeout: podsock.CallTimeout, WriteTimeout: callTime, IdleTimeout: podsock.CallTimeout, MaxHeaderBytes: 8 << 10,
@@ -142,49 +142,48 @@ func (s *Server) leave(pid int32) {
 	}
 }
 
-func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
-	var a podsock.Attachment
-	if err := podsock.Decode(r.Body, podsock.MaxBody, &a); err != nil {
-		s.fail(w, r, err)
-		return
+// handle returns a handler that decodes a body of at most most bytes, and answers with what do returns.
+func handle[T any, B interface {
+	*T
+	Check() error
+}](s *Server, most int64, do func(context.Context, T) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var body T
+		if err := podsock.Decode(r.Body, most, B(&body)); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		result, err := do(r.Context(), body)
+		s.answer(w, r, result, err)
 	}
-	a.Assigned, a.SharedDevice, a.ClaimedBps = "", "", 0
-	record, err := s.o.Table.Add(r.Context(), a, podsock.SourceCNI)
-	s.answer(w, r, record, err)
 }
 
-func (s *Server) check(w http.ResponseWriter, r *http.Request) {
-	var a podsock.Attachment
-	if err := podsock.Decode(r.Body, podsock.MaxBody, &a); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	a.Assigned, a.SharedDevice, a.ClaimedBps = "", "", 0
-	s.answer(w, r, struct{}{}, s.o.Table.Check(r.Context(), a))
+func (s *Server) attach(ctx context.Context, a podsock.Attachment) (any, error) {
+	return s.o.Table.Add(ctx, requested(a), podsock.SourceCNI)
 }
 
-func (s *Server) release(w http.ResponseWriter, r *http.Request) {
-	var k podsock.Key
-	if err := podsock.Decode(r.Body, podsock.MaxBody, &k); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.answer(w, r, struct{}{}, s.o.Table.Delete(r.Context(), k))
+func (s *Server) check(ctx context.Context, a podsock.Attachment) (any, error) {
+	return struct{}{}, s.o.Table.Check(ctx, requested(a))
+}
+
+// requested returns an attachment without the values that are not a caller's to choose.
+func requested(a podsock.Attachment) podsock.Attachment {
+	a.Assigned, a.SharedDevice, a.ClaimedBps = "", "", 0
+	return a
+}
+
+func (s *Server) release(ctx context.Context, k podsock.Key) (any, error) {
+	return struct{}{}, s.o.Table.Delete(ctx, k)
+}
+
+func (s *Server) collect(ctx context.Context, g podsock.GC) (any, error) {
+	n, err := s.o.Table.GC(ctx, g)
+	return podsock.Released{Released: n}, err
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	counters, _ := strconv.ParseBool(r.URL.Query().Get("counters")) // anything else requests none
 	s.answer(w, r, podsock.List{Records: s.o.Table.List(r.Context(), counters)}, nil)
-}
-
-func (s *Server) collect(w http.ResponseWriter, r *http.Request) {
-	var g podsock.GC
-	if err := podsock.Decode(r.Body, podsock.MaxGC, &g); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	n, err := s.o.Table.GC(r.Context(), g)
-	s.answer(w, r, podsock.Released{Released: n}, err)
 }
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {

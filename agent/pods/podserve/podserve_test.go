@@ -18,6 +18,7 @@ import (
 
 	"fairlane/agent/pods/podserve"
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/testkit/filetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,12 +63,7 @@ func (f *table) Status() podsock.Status { return podsock.Status{Loaded: true, De
 // serve serves a table to the test's own user and returns the socket.
 func serve(t *testing.T, f *table, allowed ...uint32) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "fl") // the path of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "run", "pods.sock")
+	socket := filepath.Join(filetest.ShortDir(t), "run", "pods.sock")
 	l, err := podserve.Listen(t.Context(), socket)
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +90,8 @@ func TestEveryCallReachesTheTable(t *testing.T) {
 	t.Parallel()
 	f := &table{}
 	c := podsock.NewClient(serve(t, f, own()))
-	a := podsock.Attachment{Key: key, Pod: podsock.Pod{Namespace: "team-a"}}
-	if r, err := c.Attach(t.Context(), &a); err != nil || r.Tenant != "gold" || r.Source != podsock.SourceCNI {
+	a := podsock.Attachment{Key: key, Pod: podsock.Pod{Namespace: "team-a"}, Assigned: "express", SharedDevice: "0000:3b:00.2", ClaimedBps: 1}
+	if r, err := c.Attach(t.Context(), &a); err != nil || r.Tenant != "gold" || r.Source != podsock.SourceCNI || r.Assigned != "" || r.SharedDevice != "" || r.ClaimedBps != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	list, listErr := c.List(t.Context(), true)

@@ -14,6 +14,7 @@
 package podsock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -348,17 +349,7 @@ func (a *Attachment) Check() error {
 	if a.NetNS != "" && (!filepath.IsAbs(a.NetNS) || len(a.NetNS) > 4096 || strings.ContainsRune(a.NetNS, 0)) {
 		return invalid("netns", a.NetNS, "an absolute path")
 	}
-	return first(a.Key.Check(), a.Pod.CheckIdentity(), a.FailPolicy.Check(), CheckDevice(a.Device), CheckDevice(a.SharedDevice), CheckGUID(a.GUID))
-}
-
-// first returns the first error.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(a.Key.Check(), a.Pod.CheckIdentity(), a.FailPolicy.Check(), CheckDevice(a.Device), CheckDevice(a.SharedDevice), CheckGUID(a.GUID))
 }
 
 // maxValid bounds the attachments of a collection: those of a full node several times over.

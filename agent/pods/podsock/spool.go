@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fairlane/internal/durable"
 )
 
 // Spooled is a request that a client keeps for an agent that does not run: a release, or an attachment of a network whose
@@ -59,57 +61,8 @@ func spool(dir string, s *Spooled) error {
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	if err := WriteFile(filepath.Join(dir, s.Key().Name()+spoolSuffix), b); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, s.Key().Name()+spoolSuffix), b, 0o600); err != nil {
 		return fmt.Errorf("spool: %w", err)
-	}
-	return nil
-}
-
-// WriteFile replaces a file durably: after a crash at any time it has its earlier or its new contents.
-func WriteFile(path string, contents []byte) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, tempPrefix+"*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(contents)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return SyncDir(dir)
-}
-
-// tempPrefix begins the names of files that are being written.
-const tempPrefix = ".tmp-"
-
-// SyncDir makes the entries of a directory durable.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// RemoveTemporary removes the files of writes that a crash interrupted, at least age old: younger ones may be written now.
-func RemoveTemporary(dir string, age time.Duration, now time.Time) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && strings.HasPrefix(e.Name(), tempPrefix) && now.Sub(info.ModTime()) >= age {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
 	}
 	return nil
 }
