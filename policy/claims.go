@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 
 	"fairlane/internal/phrase"
@@ -78,7 +77,7 @@ func claimFinding(m *model.Model, t int32, ports []excess) plan.Finding {
 		claimFix(m, t, ports))
 }
 
-// claimFix returns what gives the tenant as much as is claimed. A weight is one that suffices on all its ports.
+// claimFix returns what gives the tenant as much as is claimed. A weight is one that suffices on all ports where some weight does.
 func claimFix(m *model.Model, t int32, ports []excess) phrase.Text {
 	worst, most := ports[0], quantity.Weight(0)
 	for _, e := range ports {
@@ -102,7 +101,7 @@ func claimFix(m *model.Model, t int32, ports []excess) phrase.Text {
 // promise is what a tenant has for sure of a port.
 type promise struct {
 	line  quantity.BitRate
-	given func(quantity.Weight) quantity.BitRate // by the tenant's weight; it never falls with it
+	given func(quantity.Weight) quantity.BitRate // by the tenant's weight
 }
 
 // newPromise returns what tenant t has for sure of one of its ports. On RoCE it is the share of its virtual functions. On other planes it is
@@ -121,22 +120,21 @@ func newPromise(m *model.Model, s *roce.Settings, pt *model.PortTenants, t int32
 		}
 		return out
 	}
-	roles := m.Roles()
-	parts := make([]part, 0, len(pt.Tenants))
-	mine := 0
+	roles, mine := m.Roles(), 0
+	var all fill.Problem
 	for i, other := range pt.Tenants {
-		if other != t && roles[other][pt.At[i]] == model.RoleReceives {
+		switch {
+		case other == t:
+			mine = len(all.TenantWeight)
+		case roles[other][pt.At[i]] == model.RoleReceives:
 			continue
 		}
-		if other == t {
-			mine = len(parts)
-		}
-		parts = append(parts, partOf(m, other))
+		tn := &m.Tenants[other]
+		all.TenantWeight, all.Guarantee, all.Cap = append(all.TenantWeight, float64(tn.Weight)), append(all.Guarantee, float64(tn.Guarantee)), append(all.Cap, float64(tn.Cap))
 	}
-	scaleFloors(parts, line)
 	out.given = func(w quantity.Weight) quantity.BitRate {
-		parts[mine].weight = float64(w)
-		return model.Rate(divideLink(parts, line)[mine])
+		all.TenantWeight[mine] = float64(w)
+		return model.Rate(all.Parts(line)[mine])
 	}
 	return out
 }
@@ -155,65 +153,4 @@ func (p promise) weightFor(claimed quantity.BitRate) quantity.Weight {
 		}
 	}
 	return low
-}
-
-// part is a tenant on a link: at least floor and at most limit, in bit/s, and in between by weight.
-type part struct{ weight, floor, limit float64 }
-
-func partOf(m *model.Model, t int32) part {
-	tn := &m.Tenants[t]
-	p := part{weight: float64(tn.Weight), floor: float64(tn.Guarantee), limit: math.Inf(1)}
-	if tn.Cap > 0 {
-		p.limit = float64(tn.Cap)
-		p.floor = min(p.floor, p.limit)
-	}
-	return p
-}
-
-// scaleFloors lowers the floors in proportion where they exceed what can be guaranteed of a link.
-func scaleFloors(parts []part, line float64) {
-	sum := 0.0
-	for _, p := range parts {
-		sum += p.floor
-	}
-	if most := line * fill.BookablePercent / 100; sum > most {
-		for i := range parts {
-			parts[i].floor *= most / sum
-		}
-	}
-}
-
-// divideLink returns the parts of a link whose tenants all send: min(limit, max(floor, weight · level)), with the level at which they fill the
-// link. Each round fixes the tenants that the level puts out of bounds, on the side that weighs more.
-func divideLink(parts []part, line float64) []float64 {
-	out := make([]float64, len(parts))
-	fixed := make([]bool, len(parts))
-	for left := len(parts); left > 0; {
-		rest, weights := line, 0.0
-		for i, p := range parts {
-			if fixed[i] {
-				rest -= out[i]
-			} else {
-				weights += p.weight
-			}
-		}
-		level, above := max(rest, 0)/weights, 0.0
-		for i, p := range parts {
-			if !fixed[i] {
-				out[i] = min(p.limit, max(p.floor, float64(p.weight*level)))
-				above += out[i] - float64(p.weight*level)
-			}
-		}
-		was := left
-		for i, p := range parts {
-			if by := out[i] - float64(p.weight*level); !fixed[i] && (above > 0 && by > 0 || above < 0 && by < 0) {
-				fixed[i] = true
-				left--
-			}
-		}
-		if left == was {
-			return out
-		}
-	}
-	return out
 }

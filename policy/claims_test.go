@@ -179,7 +179,14 @@ func TestTheAdvisedWeightIsEnoughAndNoMore(t *testing.T) {
 		in := promised(t, plane, quantity.BitRate(rapid.IntRange(2, 95).Draw(r, "claimed"))*quantity.Gbps)
 		in.Tenants[0].Weight = quantity.Weight(rapid.IntRange(1, 1_000_000).Draw(r, "other's weight"))
 		in.Tenants[1].Weight = 1
-		if plane != policy.PlaneRoCE && rapid.Bool().Draw(r, "limits") {
+		if plane == policy.PlaneRoCE { // each of them has a thousandth, more than its weight entitles it to, at the cost of the others
+			for i := range rapid.IntRange(0, 9).Draw(r, "light tenants") {
+				light, flow := in.Tenants[0], in.Flows[0]
+				light.Name, light.Weight = fmt.Sprintf("tiny%d", i), 1
+				flow.Tenant = light.Name
+				in.Tenants, in.Flows = append(in.Tenants, light), append(in.Flows, flow)
+			}
+		} else if rapid.Bool().Draw(r, "limits") {
 			in.Tenants[0].Guarantee = quantity.BitRate(rapid.IntRange(0, 60).Draw(r, "other's guarantee")) * quantity.Gbps
 		}
 		got := claimFindings(plantest.Compiled(t, in))

@@ -27,29 +27,29 @@ func uncertainFinding(m *model.Model, p *plan.Plan) []plan.Finding {
 	}
 	from := uncertainFrom(m)
 	var names []string
-	var statement []phrase.Text
+	var parts []phrase.Text
 	for i := range p.Tenants {
 		t := &p.Tenants[i]
 		if !on[t.Tenant] || t.Bound <= from {
 			continue
 		}
 		names = append(names, t.Tenant)
-		if len(statement) < plan.MaxNames {
-			statement = append(statement, expectedRates(t))
+		if len(parts) < plan.MaxNames {
+			parts = append(parts, expectedRates(t))
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	if more := len(names) - len(statement); more > 0 {
-		statement = append(statement, phrase.Of("list.and-more", "n", more))
+	if more := len(names) - len(parts); more > 0 {
+		parts = append(parts, phrase.Of("list.and-more", "n", more))
 	}
 	advice := phrase.Of("plan.share-uncertain.fix", "period", ib.BoundTime)
 	if m.Plane == subnet.PlaneRoCE {
 		advice = phrase.Of("plan.share-uncertain.rates.fix")
 	}
 	return []plan.Finding{plan.NewFinding(plan.CodeShareUncertain, names, nil,
-		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", plan.Counted(len(names), plan.KindTenant), "parts", statement), advice)}
+		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", plan.Counted(len(names), plan.KindTenant), "parts", parts), advice)}
 }
 
 // expectedRates returns the range of rates within the bound of a tenant's prediction.

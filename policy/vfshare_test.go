@@ -17,17 +17,7 @@ import (
 // onOnePort is tenants of equal weights that send from one port to another.
 func onOnePort(t *testing.T, inForce *policy.Plan, names ...string) *policy.Plan {
 	t.Helper()
-	f, err := topogen.Star(2, topogen.Wire{Rate: 100 * quantity.Gbps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	hosts := starHosts(f)
-	in := policy.Input{Fabric: f, InForce: inForce, Options: policy.Options{Plane: policy.PlaneRoCE}}
-	for _, name := range names {
-		in.Tenants = append(in.Tenants, tenants.Tenant{Name: name, Weight: quantity.WeightOne})
-		in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: f.PortID(hosts[0]), Dst: f.PortID(hosts[1]), QPs: 1})
-	}
-	return plantest.Compiled(t, in)
+	return plantest.Compiled(t, onSharedPort(t, inForce, nil, names...))
 }
 
 // functionsOf returns the tenants of each function of the plan's first port.
@@ -222,8 +212,8 @@ func TestOnlyPortsFromWhichSeveralTenantsSendAreDivided(t *testing.T) {
 	}
 }
 
-// onSharedPort is onOnePort with tenants whose functions the host chooses.
-func onSharedPort(t *testing.T, inForce *policy.Plan, node []string, names ...string) (*policy.Plan, policy.Input) {
+// onSharedPort is the input of onOnePort; the host chooses the functions of the tenants in node.
+func onSharedPort(t *testing.T, inForce *policy.Plan, node []string, names ...string) policy.Input {
 	t.Helper()
 	f, err := topogen.Star(2, topogen.Wire{Rate: 100 * quantity.Gbps})
 	if err != nil {
@@ -239,16 +229,16 @@ func onSharedPort(t *testing.T, inForce *policy.Plan, node []string, names ...st
 		in.Tenants = append(in.Tenants, tn)
 		in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: f.PortID(hosts[0]), Dst: f.PortID(hosts[1]), QPs: 1})
 	}
-	return plantest.Compiled(t, in), in
+	return in
 }
 
 func TestATenantWhoseHostChoosesFunctionsHasAShareAndNoNumber(t *testing.T) {
 	t.Parallel()
-	before, _ := onSharedPort(t, nil, nil, "a", "b", "c")
+	before := onOnePort(t, nil, "a", "b", "c")
 	for name, inForce := range map[string]*policy.Plan{"first": nil, "after a plan that numbered it": before} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := onSharedPort(t, inForce, []string{"a"}, "a", "b", "c")
+			p := plantest.Compiled(t, onSharedPort(t, inForce, []string{"a"}, "a", "b", "c"))
 			want := map[bool]string{true: "0=b 1=c", false: "1=b 2=c"}[inForce == nil] // others keep theirs
 			if got := functionsOf(p); got != want {
 				t.Errorf("functions %q, want %q", got, want)
@@ -276,7 +266,8 @@ func TestATenantWhoseHostChoosesFunctionsHasAShareAndNoNumber(t *testing.T) {
 			}
 		})
 	}
-	all, in := onSharedPort(t, nil, []string{"a", "b"}, "a", "b")
+	in := onSharedPort(t, nil, []string{"a", "b"}, "a", "b")
+	all := plantest.Compiled(t, in)
 	if got := functionsOf(all); got != "" {
 		t.Errorf("functions %q, want none", got)
 	}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # kube.sh [--build PROGRAM… | --demo]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node.
 # It builds the API server, the kubelet, kubectl, Multus and both versions of Helm from source once, into the user's cache folder, and
-# takes etcd, containerd and runc from Debian. With --build it only builds the programs, of kube-apiserver, kubelet and kubectl, and
-# prints their folder as the last line. With --demo it starts the machine of docs/kubernetes-walkthrough.md, in /run/fairlane-kube,
-# until Ctrl-C.
+# takes etcd, containerd and runc from Debian. Kubernetes needs 3 GB of build cache. With --build it only builds the programs, of
+# kube-apiserver, kubelet and kubectl, and prints their folder as the last line. With --demo it starts the machine of
+# docs/kubernetes-walkthrough.md, in /run/fairlane-kube, until Ctrl-C.
 # KILLS (default 3) is the number of kills of each part, SEED that of their instants (default: from the clock; the test prints it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,19 +11,25 @@ cd "$(dirname "$0")/.."
 version=$(cd tools/kube && go list -m -f '{{.Version}}' k8s.io/kubernetes)
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/fairlane/kubernetes/$version-$(go env GOVERSION)
 
-# build PROGRAM: the version is set as the project's own build does, or clients would read a placeholder.
-build() {
-  if [ -x "$folder/$1" ]; then
-    echo "$1 $version: built before, in $folder"
+# compile NAME COST MODULE PACKAGE FILE [LDFLAGS]: builds a program of a module in tools into a file, once.
+compile() {
+  if [ -x "$5" ]; then
+    echo "$1: built before, in $(dirname "$5")"
     return
   fi
-  echo "building $1 $version into $folder (about 9 minutes of processor time for kube-apiserver, 3 GB of build cache)"
-  local began=$SECONDS package=k8s.io/component-base/version number=${version#v}
-  mkdir -p "$folder"
-  (cd tools/kube && nice go build -trimpath -o "$folder/$1.part" -ldflags "-s -w -X $package.gitVersion=$version \
-    -X $package.gitMajor=${number%%.*} -X $package.gitMinor=$(cut -d. -f2 <<<"$number") -X $package.gitTreeState=clean" "k8s.io/kubernetes/cmd/$1")
-  mv "$folder/$1.part" "$folder/$1"
+  echo "building $1 ($2 of processor time)"
+  local began=$SECONDS
+  mkdir -p "$(dirname "$5")"
+  (cd "tools/$3" && nice go build -trimpath -ldflags "-s -w ${6:-}" -o "$5.part" "$4")
+  mv "$5.part" "$5"
   echo "built $1 in $((SECONDS - began)) s"
+}
+
+# build PROGRAM: a program of Kubernetes. The version is set as the project's own build does, or clients would read a placeholder.
+build() {
+  local package=k8s.io/component-base/version number=${version#v}
+  compile "$1 $version" "up to 9 minutes" kube "k8s.io/kubernetes/cmd/$1" "$folder/$1" \
+    "-X $package.gitVersion=$version -X $package.gitMajor=${number%%.*} -X $package.gitMinor=$(cut -d. -f2 <<<"$number") -X $package.gitTreeState=clean"
 }
 
 if [ "${1:-}" = --build ]; then
@@ -33,16 +39,11 @@ if [ "${1:-}" = --build ]; then
   exit 0
 fi
 
-# helm TOOL MODULE NAME: builds a pinned Helm, once.
+# helm TOOL MODULE NAME: a pinned Helm.
 helm() {
   local version
   version=$(cd "tools/$1" && go list -m -f '{{.Version}}' "$2")
-  if [ ! -x "$helms/$3-$version" ]; then
-    echo "building Helm $version (about 2 minutes of processor time)"
-    mkdir -p "$helms"
-    (cd "tools/$1" && nice go build -trimpath -ldflags "-s -w" -o "$helms/$3.part" "$2/cmd/helm")
-    mv "$helms/$3.part" "$helms/$3-$version"
-  fi
+  compile "Helm $version" "2 minutes" "$1" "$2/cmd/helm" "$helms/$3-$version"
   ln -sf "$3-$version" "$helms/$3"
 }
 helms=$(dirname "$folder")/helm-$(go env GOVERSION)
@@ -67,16 +68,11 @@ programs() {
     chmod 755 "$debs"
     (cd "$debs" && apt-get update -qq && apt-get download -qq containerd runc && for deb in *.deb; do dpkg -x "$deb" .; done)
     cp "$debs"/usr/bin/{ctr,containerd-shim-runc-v2} "$debs"/usr/sbin/runc "$to/"
-    cp "$debs"/usr/bin/containerd "$to/"
+    cp "$debs"/usr/bin/containerd "$to/" # the last, since its presence is tested
     rm -rf "$debs"
   fi
-  if [ ! -x "$to/multus" ]; then
-    echo "building Multus (about 90 seconds of processor time)"
-    (cd tools/multus && nice go build -trimpath -ldflags "-s -w" -o "$to/multus.part" gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus)
-    mv "$to/multus.part" "$to/multus"
-  fi
-  make --no-print-directory bin/cni/cnitool bin/fairlane-cni
-  make --no-print-directory bin/fairlane bin/fairlane-kube bin/fairlane-agent
+  compile Multus "90 seconds" multus gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus "$to/multus"
+  make --no-print-directory bin/cni/cnitool bin/fairlane-cni bin/fairlane bin/fairlane-kube bin/fairlane-agent
   cp bin/cni/{bridge,host-local,loopback} bin/fairlane-cni bin/fairlane bin/fairlane-kube bin/fairlane-agent "$to/"
   ln -sf "$folder/kubelet" "$to/kubelet"
 }

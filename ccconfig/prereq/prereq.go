@@ -104,7 +104,7 @@ func (i *Item) Sentence() phrase.Text {
 	if i.Repair != nil {
 		return phrase.Of("prereq.repairable", "text", s)
 	}
-	return phrase.Of("joined", "first", s, "second", i.Advice)
+	return phrase.Joined(s, i.Advice)
 }
 
 // Reader returns the current value of a parameter of a NIC port, or of its card; false if it cannot be read.

@@ -46,7 +46,7 @@ func (c *cli) baselineTable(list []gen.BaselineDevice) *table {
 		if b.Held {
 			held = "word.yes"
 		}
-		t.add(b.Name, c.t("kind."+string(b.Kind)), c.t("origin."+string(b.Origin)), c.t(held), b.Rollout, b.RecordedAt.Format(timeFormat), cmdline.OrZero(b.Note))
+		t.add(b.Name, c.t("kind."+string(b.Kind)), c.t("origin."+string(b.Origin)), c.t(held), b.Rollout, b.RecordedAt.Format(timeFormat), c.texts.Either(cmdline.OrZero(b.Note), b.NoteSaid))
 	}
 	return t
 }

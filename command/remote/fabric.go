@@ -190,7 +190,10 @@ func (c *cli) fabricDiscover(cmd *cobra.Command, args []string) error {
 		c.say(cmd, "msg.dry-run")
 	}
 	wall := time.Duration(s.WallMs * float64(time.Millisecond)).Round(time.Microsecond)
-	for _, text := range s.Warnings {
+	for i, text := range s.Warnings {
+		if i < len(s.WarningsSaid) { // earlier managers have none
+			text = c.texts.Either(text, &s.WarningsSaid[i])
+		}
 		c.say(cmd, "warning", "text", text)
 	}
 	c.say(cmd, "msg.discovered", "switches", s.Switches, "hosts", s.Hosts, "links", s.Links, "wall", wall, "snapshot", short(s.Sha256))

@@ -40,3 +40,22 @@ func TestFindingsAreInTheUsersLanguage(t *testing.T) {
 		}
 	}
 }
+
+func TestNotesAndFailuresAreInTheUsersLanguage(t *testing.T) {
+	t.Parallel()
+	texts, err := i18n.Load("zh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cli{texts: texts}
+	note, failure := phrase.Of("baseline.as-plan", "plan", "64b14af734de"), phrase.Of("task.managers-ended", "n", 3)
+	for _, got := range []*table{
+		c.baselineTable([]gen.BaselineDevice{{Name: "h1/P1", Note: new(note.String()), NoteSaid: &note}}),
+		(&tasks[gen.Simulation]{c: c, of: simulationTask}).table([]gen.Simulation{{Error: new(failure.String()), ErrorSaid: &failure}}),
+	} {
+		row := got.texts()[0]
+		if last := row[len(row)-1]; last != texts.Say(note) && last != texts.Say(failure) {
+			t.Errorf("got %q", last)
+		}
+	}
+}

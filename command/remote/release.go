@@ -56,7 +56,7 @@ func (c *cli) printRelease(cmd *cobra.Command, p *gen.ReleasePreview) error {
 				t.addRanked(1, d.Name, "", "", "", c.texts.Either(*d.Error, d.ErrorSaid))
 			}
 			for _, x := range groupFields(d.Changes) {
-				t.add(d.Name, x.field, x.observed, x.desired, cmdline.OrZero(d.Note))
+				t.add(d.Name, x.field, x.observed, x.desired, c.texts.Either(cmdline.OrZero(d.Note), d.NoteSaid))
 			}
 		}
 		return t

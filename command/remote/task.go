@@ -11,6 +11,7 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
@@ -23,6 +24,7 @@ type task struct {
 	state         gen.TaskState
 	progress      float64
 	what, failure string
+	said          *phrase.Text // failure as a sentence
 	actor         string
 	created       time.Time
 	result        map[string]any
@@ -33,11 +35,11 @@ func simulationTask(s *gen.Simulation) task {
 	if s.Plan == nil {
 		what = ""
 	}
-	return task{id: s.ID, state: s.State, progress: s.Progress, what: what, failure: cmdline.OrZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
+	return task{id: s.ID, state: s.State, progress: s.Progress, what: what, failure: cmdline.OrZero(s.Error), said: s.ErrorSaid, actor: s.Actor, created: s.CreatedAt, result: s.Result}
 }
 
 func calibrationTask(s *gen.Calibration) task {
-	return task{id: s.ID, state: s.State, progress: s.Progress, what: s.Profile, failure: cmdline.OrZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
+	return task{id: s.ID, state: s.State, progress: s.Progress, what: s.Profile, failure: cmdline.OrZero(s.Error), said: s.ErrorSaid, actor: s.Actor, created: s.CreatedAt, result: s.Result}
 }
 
 // tasks are the requests for one kind of task.
@@ -85,7 +87,7 @@ func (k *tasks[T]) table(list []T) *table {
 	t := k.c.newTable("id>", "about", "state", "progress>", "actor", "created", "fault")
 	for i := range list {
 		x := k.of(&list[i])
-		t.add(x.id, x.what, k.c.t("state."+string(x.state)), cmdline.Percent(x.progress), x.actor, x.created.Format(timeFormat), x.failure)
+		t.add(x.id, x.what, k.c.t("state."+string(x.state)), cmdline.Percent(x.progress), x.actor, x.created.Format(timeFormat), k.c.texts.Either(x.failure, x.said))
 	}
 	return t
 }
@@ -124,7 +126,7 @@ func (k *tasks[T]) follow(cmd *cobra.Command, client *apiclient.ClientWithRespon
 				return err
 			}
 			if t.state != gen.TaskStateSucceeded {
-				return errors.New(c.t("err.task-failed", "id", id, "error", clean(t.failure)))
+				return errors.New(c.t("err.task-failed", "id", id, "error", clean(c.texts.Either(t.failure, t.said))))
 			}
 			return nil
 		}

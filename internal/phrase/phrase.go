@@ -56,6 +56,17 @@ func Of(id string, pairs ...any) Text {
 	return t
 }
 
+// Joined returns two sentences as one. The zero Text is no sentence.
+func Joined(first, second Text) Text {
+	switch {
+	case first.ID == "":
+		return second
+	case second.ID == "":
+		return first
+	}
+	return Of("joined", "first", first, "second", second)
+}
+
 // Verbatim is text that is the same in every language, such as an error of the operating system.
 func Verbatim(text string) Text { return Of(verbatim, "text", text) }
 

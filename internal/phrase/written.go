@@ -124,7 +124,7 @@ func (r *Reader) clause(text string) (Text, bool) {
 		if len(text) < f.least {
 			continue
 		}
-		if values, ok := match(f.parts, text, nil); ok {
+		if values, ok := match(f.parts, text); ok {
 			slices.SortFunc(values, func(a, b Param) int { return strings.Compare(a.Name, b.Name) })
 			return Text{f.id, values}, true
 		}
@@ -132,33 +132,29 @@ func (r *Reader) clause(text string) (Text, bool) {
 	return Text{}, false
 }
 
-// match appends the values of a text that has the parts.
-func match(parts []catalogue.Part, text string, values []Param) ([]Param, bool) {
-	if len(parts) == 0 {
-		return values, text == ""
-	}
-	p, rest := parts[0], parts[1:]
-	if p.Name == "" {
-		after, ok := strings.CutPrefix(text, p.Text)
-		if !ok {
+// match returns the values of a text that has the parts. Each value ends where the next part first appears, and the last part is the end of the
+// text: if values can be chosen at all, these can, so nothing is tried twice.
+func match(parts []catalogue.Part, text string) (values []Param, ok bool) {
+	for i, p := range parts {
+		if p.Name == "" {
+			if text, ok = strings.CutPrefix(text, p.Text); !ok {
+				return nil, false
+			}
+			continue
+		}
+		end := len(text)
+		switch after := parts[i+1:]; {
+		case len(after) == 1:
+			end -= len(after[0].Text)
+		case len(after) > 1 && text != "":
+			end = 1 + strings.Index(text[1:], after[0].Text)
+		}
+		if end < 1 {
 			return nil, false
 		}
-		return match(rest, after, values)
+		values, text = append(values, Param{p.Name, readValue(text[:end])}), text[end:]
 	}
-	if len(rest) == 0 {
-		return append(values, Param{p.Name, readValue(text)}), text != ""
-	}
-	for end := 1; end < len(text); end++ {
-		next := strings.Index(text[end:], rest[0].Text)
-		if next < 0 {
-			break
-		}
-		end += next
-		if out, ok := match(rest, text[end:], append(values, Param{p.Name, readValue(text[:end])})); ok {
-			return out, true
-		}
-	}
-	return nil, false
+	return values, text == ""
 }
 
 // readValue returns a value: an integer, or a text that is the same in every language.

@@ -149,13 +149,21 @@ func Objects(name string) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*unstructured.Unstructured
-	for d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+	all, err := decode(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return all, nil
+}
+
+// decode returns the objects of a stream of YAML documents.
+func decode(r io.Reader) (all []*unstructured.Unstructured, err error) {
+	for d := utilyaml.NewYAMLOrJSONDecoder(r, 4096); ; {
 		u := &unstructured.Unstructured{}
 		if err := d.Decode(u); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, err
 		}
 		if len(u.Object) > 0 {
 			all = append(all, u)

@@ -194,16 +194,19 @@ const BookablePercent = 99
 const bookable = BookablePercent / 100.0
 
 // book scales the guarantees on a link down in proportion when their sum exceeds the bookable part.
-func (e *engine) book(l *link) {
-	gs, booked := e.groups[l.gfirst:l.glast], 0.0
+func (e *engine) book(l *link) { l.over = book(e.groups[l.gfirst:l.glast], l.capacity) }
+
+func book(gs []node, capacity float64) (over bool) {
+	booked := 0.0
 	for i := range gs {
 		booked += gs[i].floor
 	}
-	if l.over = booked > float64(l.capacity*bookable); l.over {
+	if over = booked > float64(capacity*bookable); over {
 		for i := range gs {
-			gs[i].floor = float64(gs[i].floor * (float64(l.capacity*bookable) / booked))
+			gs[i].floor = float64(gs[i].floor * (float64(capacity*bookable) / booked))
 		}
 	}
+	return over
 }
 
 // placeFloors lists the floors of each link's members, scaled down in proportion when their sum exceeds the bookable part.

@@ -53,6 +53,21 @@ func divide(ns []node, total float64) (spare float64) {
 	return 0
 }
 
+// Parts returns the rates in bit/s of the problem's tenants on a link of a capacity on which all of them meet, and each sends as much as it may.
+func (p *Problem) Parts(capacity float64) []float64 {
+	ns, out := make([]node, len(p.TenantWeight)), make([]float64, len(p.TenantWeight))
+	for t := range ns {
+		ns[t] = p.group(int32(t), 0)
+		ns[t].need = capacity
+	}
+	book(ns, capacity)
+	divide(ns, capacity)
+	for t := range ns {
+		out[t] = ns[t].offer
+	}
+	return out
+}
+
 // divideAlone offers a single node the whole total.
 func divideAlone(n *node, total float64) (spare float64) {
 	n.offer, n.bound = total, LimitLink

@@ -55,9 +55,9 @@ func (m *Model) SpareRange(a, target *Allocation, w ShareWeights, marks []int32,
 // SpareLinks flags, of full link directions, those that queue and mark by caps (nil: full capacities) and limit no flow of an allocation. No
 // setting determines their marks, and the number of marks is unknown.
 func (m *Model) SpareLinks(a *Allocation, full []bool, caps []float64) []bool {
-	l, feedable, out := m.Layout(), m.QueueingCaps(caps), make([]bool, len(full))
+	l, queueing, out := m.Layout(), m.QueueingCaps(caps), make([]bool, len(full))
 	for d := range out {
-		out[d] = full[d] && !a.Limiting[d] && !l.Sends[d] && feedable[d] < fill.Boundless
+		out[d] = full[d] && !a.Limiting[d] && !l.Sends[d] && queueing[d] < fill.Boundless
 	}
 	return out
 }

@@ -124,7 +124,7 @@ type Finding struct {
 	Code    string   `json:"code"`
 	Tenants []string `json:"tenants,omitempty"`
 	Links   []string `json:"links,omitempty"`
-	// Message and Fix are Said and Advice in English, as of the version that compiled the plan.
+	// Message and Fix are Statement and Advice in English, as of the version that compiled the plan.
 	Message string `json:"message" canonical:"1"`
 	Fix     string `json:"fix,omitempty" canonical:"1"`
 	// Statement is what the plan states and Advice the remedy. Plans of format 1 do not have them.

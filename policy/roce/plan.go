@@ -1,6 +1,7 @@
 package roce
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -63,34 +64,24 @@ func leverSets(name string) bool {
 	return name == "rpg_time_reset" || name == "rpg_ai_rate" || name == "rpg_hai_rate" || name == "rate_to_set_on_first_cnp"
 }
 
-// baseFormula explains the value of a register that all managed ports have in common.
-func (s *Settings) baseFormula(register string) string {
-	switch register {
-	case "clamp_tgt_rate":
-		return phrase.Write("reason.formula.clamp-target")
-	case "rpg_byte_reset":
-		return phrase.Write("reason.formula.byte-reset")
-	case "rpg_threshold":
-		return phrase.Write("reason.formula.threshold-additive")
-	case "rpg_min_dec_fac":
-		return phrase.Write("reason.formula.min-cut")
-	case "dce_tcp_g":
-		return phrase.Write("reason.formula.alpha-gain")
-	case "dce_tcp_rtt":
-		return phrase.Write("reason.formula.alpha-period")
-	case "initial_alpha_value":
-		return phrase.Write("reason.formula.alpha-start")
-	case "rate_reduce_monitor_period":
-		return phrase.Write("reason.formula.cut-period")
-	case "min_time_between_cnps":
-		return phrase.Write("reason.formula.cnp-period")
+// baseFormulas returns why managed ports have values of their own in common, by register.
+func baseFormulas() map[string]string {
+	return map[string]string{
+		"clamp_tgt_rate":             phrase.Write("reason.formula.clamp-target"),
+		"rpg_byte_reset":             phrase.Write("reason.formula.byte-reset"),
+		"rpg_threshold":              phrase.Write("reason.formula.threshold-additive"),
+		"rpg_min_dec_fac":            phrase.Write("reason.formula.min-cut"),
+		"dce_tcp_g":                  phrase.Write("reason.formula.alpha-gain"),
+		"dce_tcp_rtt":                phrase.Write("reason.formula.alpha-period"),
+		"initial_alpha_value":        phrase.Write("reason.formula.alpha-start"),
+		"rate_reduce_monitor_period": phrase.Write("reason.formula.cut-period"),
+		"min_time_between_cnps":      phrase.Write("reason.formula.cnp-period"),
 	}
-	return phrase.Write("reason.formula.calibrated", "profile", s.profile.Name)
 }
 
 // baseReasons explains the values that all managed ports have in common.
 func (s *Settings) baseReasons() []plan.Reason {
-	defaults := dcqcn.Default()
+	defaults, formulas := dcqcn.Default(), baseFormulas()
 	var out []plan.Reason
 	for _, r := range s.profile.Limits().Registers() {
 		if leverSets(r.Name) {
@@ -99,7 +90,7 @@ func (s *Settings) baseReasons() []plan.Reason {
 		v := r.Value(&s.profile.Base)
 		why := plan.Reason{Field: r.Name, Value: strconv.FormatUint(v, 10), Unit: r.Unit, Range: r.Range(), Rule: plan.RuleVendorDefault, Formula: phrase.Write("reason.formula.device-default")}
 		if v != r.Value(&defaults) {
-			why.Rule, why.Formula = plan.RuleManagedPort, s.baseFormula(r.Name)
+			why.Rule, why.Formula = plan.RuleManagedPort, cmp.Or(formulas[r.Name], phrase.Write("reason.formula.calibrated", "profile", s.profile.Name))
 		}
 		out = append(out, why)
 	}
@@ -158,7 +149,7 @@ func (s *Settings) switchPlan(n int32) plan.ECNPlan {
 	f := s.m.Fabric
 	node := &f.Nodes[n]
 	out := plan.ECNPlan{Node: node.GUID, Name: node.Name, Queues: []ecn.QueueMarking{}}
-	statement := make(map[ecn.Marking]bool)
+	explained := make(map[ecn.Marking]bool)
 	for i := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(i)}
 		if _, ok := f.Peer(ref); !ok {
@@ -167,8 +158,8 @@ func (s *Settings) switchPlan(n int32) plan.ECNPlan {
 		l, _ := f.Link(ref)
 		mark := s.profile.Marking.At(l.Rate, s.rtt)
 		out.Queues = append(out.Queues, ecn.QueueMarking{Port: ref.Port, Queue: Queue, Marking: mark})
-		if !statement[mark] {
-			statement[mark] = true
+		if !explained[mark] {
+			explained[mark] = true
 			out.Reasons = append(out.Reasons, s.markingReasons(l, mark)...)
 		}
 	}

@@ -41,7 +41,9 @@ func (s *Settings) divide() {
 		if len(s.shares) == 0 {
 			s.turns = slices.Clone(s.turns)
 		}
-		s.shareVFs(p)
+		for k, share := range p.divideAmong(s.weight) {
+			s.shares[model.TenantPort{Tenant: p.sharers[k], Port: p.id}] = share
+		}
 		clear(pairs)
 		for _, f := range p.flows {
 			pairs[s.m.Flows[f].Tenant] += s.m.Flows[f].QPs
@@ -68,42 +70,37 @@ func (s *Settings) shareable() error {
 	return nil
 }
 
-// shareVFs divides a port among its sending tenants in thousandths, at least one for each. If that exceeds the port, tenants with more than
-// one give up the excess, by weight.
-func (s *Settings) shareVFs(p *nicPort) {
+// divideAmong divides a port among its sending tenants by weight in thousandths, at least one for each. If that exceeds the port, tenants with
+// more than one give up the excess, by weight. It returns the shares in the order of p.sharers.
+func (p *nicPort) divideAmong(weight func(tenant int32) float64) []int {
 	total, left := 0.0, wholePort
 	for _, t := range p.sharers {
-		total += float64(s.m.Tenants[t].Weight)
+		total += weight(t)
 	}
-	for _, t := range p.sharers {
-		share := max(1, int(wholePort*float64(s.m.Tenants[t].Weight)/total))
-		s.shares[model.TenantPort{Tenant: t, Port: p.id}] = share
-		left -= share
+	shares := make([]int, len(p.sharers))
+	for i, t := range p.sharers {
+		shares[i] = max(1, int(wholePort*weight(t)/total))
+		left -= shares[i]
 	}
-	if left < 0 {
-		s.shareRest(p)
+	if left >= 0 {
+		return shares
 	}
-}
-
-// shareRest gives one thousandth to each sending tenant whose weight entitles it to no more, and divides the rest among the others.
-func (s *Settings) shareRest(p *nicPort) {
-	byWeight := slices.Clone(p.sharers)
-	slices.SortStableFunc(byWeight, func(a, b int32) int { return cmp.Compare(s.m.Tenants[a].Weight, s.m.Tenants[b].Weight) })
-	total := 0.0
-	for _, t := range byWeight {
-		total += float64(s.m.Tenants[t].Weight)
-	}
+	// Each tenant whose weight entitles it to no more has one thousandth; the others divide the rest.
+	byWeight := model.Indices(len(p.sharers))
+	slices.SortStableFunc(byWeight, func(a, b int32) int { return cmp.Compare(weight(p.sharers[a]), weight(p.sharers[b])) })
 	rest, light := wholePort, true // so far all are too light
-	for _, t := range byWeight {
-		w := float64(s.m.Tenants[t].Weight)
+	for _, i := range byWeight {
+		w := weight(p.sharers[i])
 		if light = light && float64(rest)*w < total; light {
-			rest, total = rest-1, total-w
-			s.shares[model.TenantPort{Tenant: t, Port: p.id}] = 1
+			rest, total, shares[i] = rest-1, total-w, 1
 			continue
 		}
-		s.shares[model.TenantPort{Tenant: t, Port: p.id}] = max(1, int(float64(rest)*w/total))
+		shares[i] = max(1, int(float64(rest)*w/total))
 	}
+	return shares
 }
+
+func (s *Settings) weight(tenant int32) float64 { return float64(s.m.Tenants[tenant].Weight) }
 
 // ForSure returns what a tenant has for sure of the rate of one of its ports, if its weight were w: the share of its virtual functions, or the
 // whole port where no other tenant may send. A tenant that only receives there has nothing.
@@ -121,15 +118,11 @@ func (s *Settings) ForSure(tenant int32, port ident.PortID, w quantity.Weight) q
 	case at < 0:
 		return 0
 	}
-	share := s.shares[model.TenantPort{Tenant: tenant, Port: port}]
-	if w != s.m.Tenants[tenant].Weight {
-		total := float64(w)
-		for _, other := range p.sharers {
-			if other != tenant {
-				total += float64(s.m.Tenants[other].Weight)
-			}
+	share := p.divideAmong(func(other int32) float64 {
+		if other == tenant {
+			return float64(w)
 		}
-		share = max(1, int(wholePort*float64(w)/total))
-	}
+		return s.weight(other)
+	})[at]
 	return quantity.BitRate(plan.FunctionShare{Thousandths: share}.Mbps(line)) * quantity.Mbps
 }

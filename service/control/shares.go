@@ -50,7 +50,7 @@ func (sh Shares) Summary() phrase.Text {
 		said = phrase.Of("event.share-error", "error", phrase.PercentOf(*sh.MaxShareError, 1))
 	}
 	if tenants, links := sh.Missing(); tenants+links > 0 {
-		said = phrase.Of("joined", "first", said, "second",
+		said = phrase.Joined(said,
 			phrase.Of("event.shares-missing", "tenants", tenants, "all_tenants", len(sh.Tenants), "links", links, "all_links", len(sh.Links)))
 	}
 	return said

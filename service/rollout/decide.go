@@ -223,7 +223,7 @@ func refused(v view, reason phrase.Text) decision {
 		reason = phrase.Of("result.refused", "reason", reason)
 	}
 	if v.tally.Failed > 0 {
-		reason = phrase.Of("joined", "first", reason, "second", phrase.Of("result.read-now", "fabric", v.ro.Fabric))
+		reason = phrase.Joined(reason, phrase.Of("result.read-now", "fabric", v.ro.Fabric))
 	}
 	return decision{act: actEnd, state: control.RolloutRefused, reason: reason}
 }
@@ -243,9 +243,7 @@ func undoing(v view) decision {
 // pushedEnd ends a rollout whose waves are all complete. It claims no more than the rows show.
 func pushedEnd(v view) decision {
 	d := endAfterWaves(v)
-	if v.ro.Reason.ID != "" { // findings that a health gate could not judge
-		d.reason = phrase.Of("joined", "first", d.reason, "second", v.ro.Reason)
-	}
+	d.reason = phrase.Joined(d.reason, v.ro.Reason) // findings that a health gate could not judge
 	return d
 }
 
@@ -275,9 +273,9 @@ func undoneEnd(v view) decision {
 		return decision{act: actEnd, state: control.RolloutFailed,
 			reason: phrase.Of("result.in-between", "n", v.tally.Touched, "why", append([]phrase.Text{reason}, v.faults...))}
 	case v.ro.Placed == control.PlacedUnverified && !v.unplaced:
-		return decision{act: actEnd, state: control.RolloutFailed, reason: phrase.Of("joined", "first", reason, "second", halfPlaced)}
+		return decision{act: actEnd, state: control.RolloutFailed, reason: phrase.Joined(reason, halfPlaced)}
 	case v.ro.Placed == control.PlacedVerified && !v.unplaced:
-		reason = phrase.Of("joined", "first", reason, "second", phrase.Of("result.placements-stay"))
+		reason = phrase.Joined(reason, phrase.Of("result.placements-stay"))
 	}
 	return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
 }
@@ -298,7 +296,7 @@ func canceled(v view) decision {
 		d.reason = phrase.Of("result.canceled", "actor", v.ro.RequestedBy, "what", phrase.Of("result.reached", "n", v.tally.InSync, "all", v.tally.All, "open", v.tally.Open))
 	}
 	if v.ro.Placed == control.PlacedUnverified && !v.unplaced {
-		d.reason = phrase.Of("joined", "first", d.reason, "second", halfPlaced)
+		d.reason = phrase.Joined(d.reason, halfPlaced)
 	}
 	return d
 }

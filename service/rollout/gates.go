@@ -80,11 +80,7 @@ func (g Gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 		}
 	}
 	if len(left) > 0 {
-		incomplete := phrase.Of("gate.incomplete", "n", len(left), "reasons", left)
-		if notice.ID == "" {
-			return incomplete, nil
-		}
-		notice = phrase.Of("joined", "first", notice, "second", incomplete)
+		notice = phrase.Joined(notice, phrase.Of("gate.incomplete", "n", len(left), "reasons", left))
 	}
 	return notice, nil
 }

@@ -430,7 +430,7 @@ func (e *Engine) gate(ctx context.Context, t control.Target, ro control.Rollout)
 // undo begins the roll-back.
 func undo(ro *control.Rollout, reason phrase.Text) {
 	if ro.Undoing() {
-		ro.Reason = phrase.Of("joined", "first", ro.Reason, "second", reason)
+		ro.Reason = phrase.Joined(ro.Reason, reason)
 		return
 	}
 	ro.Phase, ro.Reason, ro.Wave = control.PhaseUnplacing, reason, ro.Waves
@@ -509,9 +509,9 @@ func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, 
 func notReturned(reason phrase.Text, why error) phrase.Text {
 	again := phrase.OfError(why)
 	if strings.Contains(reason.String(), again.String()) {
-		return phrase.Of("joined", "first", reason, "second", phrase.Of("result.not-returned-either"))
+		return phrase.Joined(reason, phrase.Of("result.not-returned-either"))
 	}
-	return phrase.Of("joined", "first", reason, "second", phrase.Of("result.not-returned", "reason", again))
+	return phrase.Joined(reason, phrase.Of("result.not-returned", "reason", again))
 }
 
 // persist calls the placer of a fabric, and retries with growing pauses. why is the reason of the last failure; err says

@@ -202,7 +202,7 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		}
 		for k := range o.Unmet {
 			if o.Observed == nil { // an unreadable device has the differences of its last reading
-				reports[i].Error = phrase.Of("joined", "first", reports[i].Error, "second", o.Unmet[k].Sentence())
+				reports[i].Error = phrase.Joined(reports[i].Error, o.Unmet[k].Sentence())
 			}
 		}
 		markRefused(&reports[i], t.Fabric.Prerequisites)

@@ -98,7 +98,7 @@ func (r *repos) PutFeed(ctx context.Context, f control.Feed) (control.Feed, erro
 		return control.Feed{}, fmt.Errorf("encode feed %s of %s: %w", f.Name, f.Tenant, err)
 	}
 	f.Count, f.Version = len(f.Ports), f.Version+1
-	row := feedRow{TenantID: t.ID, Name: f.Name, Ports: ports, Claimed: claims, ByNode: bit(f.NodeFunctions), Count: f.Count, Actor: f.Actor, Version: f.Version, CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.UpdatedAt)}
+	row := feedRow{TenantID: t.ID, Name: f.Name, Ports: ports, Claimed: claims, ByNode: flag(f.NodeFunctions), Count: f.Count, Actor: f.Actor, Version: f.Version, CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.UpdatedAt)}
 	if f.Version == 1 {
 		if err := r.in(ctx).Create(&row).Error; err != nil {
 			return control.Feed{}, fmt.Errorf("insert feed %s of %s: %w", f.Name, f.Tenant, err)

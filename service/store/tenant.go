@@ -37,14 +37,6 @@ func (r *repos) CreateTenant(ctx context.Context, t control.Tenant) (control.Ten
 	return r.Tenant(ctx, t.Fabric, t.Name)
 }
 
-// bit is a truth value as the database has it.
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func (r *repos) insertParts(ctx context.Context, id int64, t tenants.Tenant) error {
 	classes := make([]classRow, len(t.Classes))
 	for i, c := range t.Classes {
@@ -52,11 +44,10 @@ func (r *repos) insertParts(ctx context.Context, id int64, t tenants.Tenant) err
 	}
 	attachments := make([]attachmentRow, len(t.Attachments))
 	for i, a := range t.Attachments {
-		attachments[i] = attachmentRow{TenantID: id, Position: i, NodeGUID: a.Port.Node.String(), PortNum: int(a.Port.Port), Claimed: int64(a.Claimed), ByNode: bit(a.NodeFunctions)}
+		attachments[i] = attachmentRow{TenantID: id, Position: i, NodeGUID: a.Port.Node.String(), PortNum: int(a.Port.Port), FeedOnly: flag(a.FeedOnly), Claimed: int64(a.Claimed), ByNode: flag(a.NodeFunctions)}
 		if a.SL != nil {
 			attachments[i].SL = new(int(*a.SL))
 		}
-		attachments[i].FeedOnly = bit(a.FeedOnly)
 	}
 	if err := insertAll(r.in(ctx), classes); err != nil {
 		return fmt.Errorf("insert classes of %s: %w", t.Name, err)

@@ -1,6 +1,10 @@
 package telemetry
 
-import "fairlane/subnet/ident"
+import (
+	"cmp"
+
+	"fairlane/subnet/ident"
+)
 
 // ofTenant returns what a tenant's virtual functions on a port counted at both readings; false if the port has no counters of them.
 // These are the function that the plan gives the tenant, and on a host that serves pods, those that pods of the tenant have at both
@@ -50,11 +54,5 @@ func (f *FunctionRead) add(of FunctionRead, shared bool) {
 
 // add adds a count that was read in the same request. A count that could not be read makes the sum unknown.
 func (o *Octets) add(of Octets) {
-	o.N += of.N
-	if of.At != 0 {
-		o.At = of.At
-	}
-	if o.Err == nil {
-		o.Err = of.Err
-	}
+	o.N, o.At, o.Err = o.N+of.N, of.At, cmp.Or(o.Err, of.Err)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,9 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlane/internal/testkit/tlstest"
@@ -48,54 +46,18 @@ func cluster(t *testing.T) (c *kubetest.Cluster, kubeconfig string) {
 	if err := c.Apply(t.Context(), "namespace.yaml"); err != nil {
 		t.Fatal(err)
 	}
-	for _, foreign := range []string{"monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PrometheusRule", "k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"} {
-		if err := define(t.Context(), c, foreign); err != nil {
-			t.Fatal(err)
-		}
+	for plural, kind := range map[string]schema.GroupVersionKind{
+		"servicemonitors":                {Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"},
+		"prometheusrules":                {Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"},
+		"network-attachment-definitions": {Group: "k8s.cni.cncf.io", Version: "v1", Kind: "NetworkAttachmentDefinition"},
+	} {
+		c.Define(t, plural, kind)
 	}
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	if err := writeKubeconfig(c.Config, kubeconfig); err != nil {
+	if err := kubetest.WriteKubeconfig(c.Config, kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	return c, kubeconfig
-}
-
-// define creates the definition of another project's kind, which accepts every field.
-func define(ctx context.Context, c *kubetest.Cluster, of string) error {
-	version, kind, _ := strings.Cut(of, " ")
-	group, version, _ := strings.Cut(version, "/")
-	plural := strings.ToLower(kind) + "s"
-	crd := &unstructured.Unstructured{Object: object{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": plural + "." + group},
-		"spec": object{"group": group, "scope": "Namespaced", "names": object{"kind": kind, "plural": plural}, "versions": []any{object{
-			"name": version, "served": true, "storage": true,
-			"schema": object{"openAPIV3Schema": object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-		}}},
-	}}
-	if err := c.Admin.Create(ctx, crd); err != nil {
-		return err
-	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		l := &unstructured.UnstructuredList{}
-		l.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
-		err := c.Admin.List(ctx, l)
-		if err == nil || time.Now().After(end) {
-			return err
-		}
-	}
-}
-
-func writeKubeconfig(r *rest.Config, path string) error {
-	config := clientcmdapi.NewConfig()
-	host := r.Host
-	if !strings.HasPrefix(host, "http") {
-		host = "https://" + host
-	}
-	config.Clusters["test"] = &clientcmdapi.Cluster{Server: host, CertificateAuthorityData: r.CAData}
-	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: r.CertData, ClientKeyData: r.KeyData, Token: r.BearerToken}
-	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	config.CurrentContext = "test"
-	return clientcmd.WriteToFile(*config, path)
 }
 
 // everything lists the objects of the cluster as "KIND NAMESPACE/NAME", but for events and what the API server keeps for itself.
@@ -149,7 +111,7 @@ func added(before, after map[string]bool) []string {
 // fromHelm runs Helm against the cluster.
 func fromHelm(t *testing.T, version, kubeconfig string, args ...string) {
 	t.Helper()
-	if out, err := helm(t, version, append([]string{"--kubeconfig", kubeconfig, "--namespace", system}, args...)...); err != nil {
+	if out, err := kubetest.Helm(t, version, append([]string{"--kubeconfig", kubeconfig, "--namespace", system}, args...)...); err != nil {
 		t.Fatalf("%s %v: %v%s", version, args, err, out)
 	}
 }
@@ -207,63 +169,23 @@ func TestTheServerAcceptsEveryRenderedObject(t *testing.T) {
 func older(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "fairlane")
-	if err := copyTree(chartDir, dir); err != nil {
-		t.Fatal(err)
+	if out, err := exec.CommandContext(t.Context(), "cp", "-rL", chartDir, dir).CombinedOutput(); err != nil { // links lead out of the chart
+		t.Fatalf("%v: %s", err, out)
 	}
-	for path, change := range map[string][2]string{
-		"Chart.yaml": {"version: 0.1.0", "version: 0.0.9"},
-		"files/crds/fairlane.dev_tenantbindings.yaml": {"additionalPrinterColumns:", "x-columns-of-later:"},
-	} {
-		text := string(read(t, filepath.Join(dir, path)))
-		if !strings.Contains(text, change[0]) {
-			t.Fatalf("%s has no %q", path, change[0])
+	edit := func(path, from, through, to string) {
+		path = filepath.Join(dir, path)
+		before, rest, begins := strings.Cut(string(read(t, path)), from)
+		_, after, ends := strings.Cut(rest, through)
+		if !begins || !ends {
+			t.Fatalf("%s has no %q with %q after it", path, from, through)
 		}
-		text = strings.Replace(text, change[0], change[1], 1)
-		if strings.HasSuffix(path, "bindings.yaml") {
-			before, rest, _ := strings.Cut(text, "  - x-columns-of-later:\n")
-			_, after, found := strings.Cut(rest, "    name: v1alpha1\n")
-			if !found {
-				t.Fatal("the columns are not before the version's name")
-			}
-			text = before + "  - name: v1alpha1\n" + after
-		}
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(before+to+after), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	edit("Chart.yaml", "version: ", "0.1.0", "version: 0.0.9")
+	edit("files/crds/fairlane.dev_tenantbindings.yaml", "  - additionalPrinterColumns:\n", "    name: v1alpha1\n", "  - name: v1alpha1\n")
 	return dir
-}
-
-// copyTree copies a folder; links become what they name.
-func copyTree(from, to string) error {
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		source, target := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
-		st, err := os.Stat(source)
-		if err != nil {
-			return err
-		}
-		if st.IsDir() {
-			if err := copyTree(source, target); err != nil {
-				return err
-			}
-			continue
-		}
-		text, err := os.ReadFile(source)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(target, text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // TestInstallUpgradeAndUninstall goes through the life of a release on an API server, with both versions of Helm.
@@ -310,30 +232,25 @@ func life(t *testing.T, version string, c *kubetest.Cluster, kubeconfig string) 
 	}
 
 	fromHelm(t, version, kubeconfig, "uninstall", "fairlane")
-	if got := gone(t, c, empty, append(slices.Clone(crds), "TenantBinding /red")); got != "" {
-		t.Error("after uninstall: " + got)
-	}
+	gone(t, c, empty, append(slices.Clone(crds), "TenantBinding /red"))
 	// The CRDs and the bindings stay, and belong to the next release.
 	fromHelm(t, version, kubeconfig, "install", "fairlane", chartDir, "--values", "testdata/values/remove.yaml")
 	if err := c.Admin.Delete(t.Context(), &v1alpha1.TenantBinding{ObjectMeta: metav1.ObjectMeta{Name: "red"}}); err != nil {
 		t.Error(err)
 	}
 	fromHelm(t, version, kubeconfig, "uninstall", "fairlane")
-	if got := gone(t, c, empty, nil); got != "" {
-		t.Error("after uninstall without crds.keep: " + got)
-	}
+	gone(t, c, empty, nil) // without crds.keep
 }
 
 // gone waits until the cluster has no more than before, but for some objects. A CRD is removed in the background.
-func gone(t *testing.T, c *kubetest.Cluster, before map[string]bool, but []string) string {
+func gone(t *testing.T, c *kubetest.Cluster, before map[string]bool, but []string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-		if rest := added(before, everything(t, c)); slices.Equal(rest, but) {
-			return ""
-		} else if time.Now().After(end) {
-			return fmt.Sprintf("the cluster still has %q, want %q", rest, but)
+	kubetest.Eventually(t, 30*time.Second, func() string {
+		if rest := added(before, everything(t, c)); !slices.Equal(rest, but) {
+			return fmt.Sprintf("after uninstall the cluster has %q, want %q", rest, but)
 		}
-	}
+		return ""
+	})
 }
 
 // create creates a binding, and what a running controller writes into objects of the chart. Its CRD may not be served yet.

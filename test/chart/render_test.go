@@ -1,13 +1,7 @@
 package chart
 
 import (
-	"bytes"
-	"errors"
-	"fairlane/kube/kubetest"
-	"io"
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -22,29 +16,13 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	agentapp "fairlane/agent/app"
+	"fairlane/internal/testkit/filetest"
+	"fairlane/kube/kubetest"
 	"fairlane/service/config"
 )
 
-// helmFolder is the environment variable with the folder of helm3 and helm4, which test/kube.sh sets.
-const helmFolder = "FAIRLANE_HELM"
-
 // helms are both versions in use.
 var helms = []string{"helm3", "helm4"}
-
-// helm runs a version of Helm, with settings of the test's own.
-func helm(t *testing.T, version string, args ...string) (stdout string, err error) {
-	t.Helper()
-	bin := kubetest.Need(t, helmFolder)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, version), args...)
-	home := t.TempDir()
-	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &log
-	if err := cmd.Run(); err != nil {
-		return out.String(), errors.New(log.String())
-	}
-	return out.String(), nil
-}
 
 // valueFiles returns the values with which the chart is tested.
 func valueFiles(t *testing.T) []string {
@@ -59,28 +37,7 @@ func valueFiles(t *testing.T) []string {
 // render renders the chart.
 func render(t *testing.T, version string, args ...string) ([]*unstructured.Unstructured, error) {
 	t.Helper()
-	return renderOf(t, version, chartDir, args...)
-}
-
-// renderOf renders a folder or an archive with the chart.
-func renderOf(t *testing.T, version, chart string, args ...string) ([]*unstructured.Unstructured, error) {
-	t.Helper()
-	out, err := helm(t, version, append([]string{"template", "fairlane", chart, "--namespace", "fairlane-system", "--kube-version", "1.34.1"}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	var all []*unstructured.Unstructured
-	for d := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(out), 4096); ; {
-		u := &unstructured.Unstructured{}
-		if err := d.Decode(u); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if len(u.Object) > 0 {
-			all = append(all, u)
-		}
-	}
+	return kubetest.Render(t, version, chartDir, args...)
 }
 
 // rendered renders the chart by Helm 3 with a file of values.
@@ -110,7 +67,7 @@ func find(t *testing.T, all []*unstructured.Unstructured, kind, name string, int
 func TestBothVersionsOfHelmAcceptTheChartAndRenderTheSame(t *testing.T) {
 	t.Parallel()
 	for _, version := range helms {
-		if out, err := helm(t, version, "lint", "--strict", chartDir); err != nil {
+		if out, err := kubetest.Helm(t, version, "lint", "--strict", chartDir); err != nil {
 			t.Errorf("%s lint: %s %v", version, out, err)
 		}
 	}
@@ -119,7 +76,7 @@ func TestBothVersionsOfHelmAcceptTheChartAndRenderTheSame(t *testing.T) {
 			t.Parallel()
 			var all [2][]*unstructured.Unstructured
 			for i, version := range helms {
-				if out, err := helm(t, version, "lint", "--strict", chartDir, "--values", file, "--kube-version", "1.34.1"); err != nil {
+				if out, err := kubetest.Helm(t, version, "lint", "--strict", chartDir, "--values", file, "--kube-version", "1.34.1"); err != nil {
 					t.Errorf("%s lint: %s %v", version, out, err)
 				}
 				var err error
@@ -142,14 +99,14 @@ func TestAnArchiveOfTheChartHasWhatItsLinksName(t *testing.T) {
 	t.Parallel()
 	for _, version := range helms {
 		dir := t.TempDir()
-		if out, err := helm(t, version, "package", chartDir, "--destination", dir); err != nil {
+		if out, err := kubetest.Helm(t, version, "package", chartDir, "--destination", dir); err != nil {
 			t.Fatal(out, err)
 		}
 		archives, err := filepath.Glob(dir + "/fairlane-*.tgz")
 		if err != nil || len(archives) != 1 {
 			t.Fatal(archives, err)
 		}
-		got, err := renderOf(t, version, archives[0], "--values", "testdata/values/everything.yaml")
+		got, err := kubetest.Render(t, version, archives[0], "--values", "testdata/values/everything.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +314,7 @@ func TestTheProgramsAcceptTheirConfigurations(t *testing.T) {
 		var m corev1.ConfigMap
 		if find(t, all, "ConfigMap", "fairlane-agent", &m) {
 			agents++
-			c, err := agentapp.Load(write(t, m.Data["agent.yaml"]))
+			c, err := agentapp.Load(filetest.Write(t, "agent.yaml", m.Data["agent.yaml"]))
 			if err == nil {
 				err = c.CheckServing()
 			}
@@ -393,20 +350,10 @@ func TestTheProgramsAcceptTheirConfigurations(t *testing.T) {
 	}
 }
 
-// write writes a file of the test's own.
-func write(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // checkManager parses a configuration of the service in its environment.
 func checkManager(t *testing.T, text string, env map[string]string) error {
 	t.Helper()
-	l, err := config.Load(config.Sources{Path: write(t, text), Getenv: func(name string) string { return env[name] }})
+	l, err := config.Load(config.Sources{Path: filetest.Write(t, "fairlane.yaml", text), Getenv: func(name string) string { return env[name] }})
 	if err == nil && (len(l.Operations.Listen) != 1 || len(l.Listen) != 1) {
 		t.Errorf("%+v", l.Config)
 	}

@@ -1,10 +1,10 @@
-// Package chart checks the Helm chart against the code and the docs, without Helm. make kube runs it with Helm.
+// Package chart tests the Helm chart: its schema and docs against the code, and, where make kube provides Helm and an API server, its
+// renders and releases.
 package chart
 
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -18,10 +18,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	agentapp "fairlane/agent/app"
+	"fairlane/internal/testkit/goldentest"
 	"fairlane/service/config"
 )
-
-var update = flag.Bool("update", false, "write what is generated from the code: definitions of the schema, the table of docs/kubernetes.md")
 
 const (
 	chartDir   = "../../deploy/helm/fairlane"
@@ -174,21 +173,7 @@ func TestTheSchemaHasTheKeysOfThePrograms(t *testing.T) {
 	if err := e.Encode(s); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, schemaFile, want.String())
-}
-
-// golden compares a file with what is generated; -update writes it.
-func golden(t *testing.T, path, want string) {
-	t.Helper()
-	if string(read(t, path)) == want {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s is out of date: run go test ./test/chart -update", path)
-	}
-	if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	goldentest.Compare(t, schemaFile, want.Bytes())
 }
 
 // TestTheSchemaRefusesUnknownKeysEverywhere looks at every object of the schema.
@@ -320,5 +305,5 @@ func TestThePageHasEveryValue(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", l.path, standard, l.meaning)
 	}
-	golden(t, path, before+begin+b.String()+end+after)
+	goldentest.Compare(t, path, []byte(before+begin+b.String()+end+after))
 }

@@ -62,7 +62,7 @@ func (c *Card) Place(vf string) (port string, function int) {
 	return c.names[at], function
 }
 
-// changed tells about a function's new values. The caller holds the lock.
+// changed calls Changed with a function's new values. The caller holds the lock.
 func (c *Card) changed(vf string) {
 	if c.Changed != nil {
 		port, function := c.Place(vf)
@@ -195,7 +195,7 @@ func (n *Node) Agent(t testing.TB, card *Card) *Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.files = append(n.files, out)
+	t.Cleanup(func() { _ = out.Close() }) // after Stop
 	log := slog.New(slog.NewTextHandler(out, nil))
 	connection, err := cluster.New(cluster.Options{
 		Config: n.cluster.As(t, "fairlane-agent", n.Name), Node: n.Name, File: n.path("agent", "bindings.json"), PodResources: cluster.DefaultPodResources, Every: 2 * time.Second, Log: log,

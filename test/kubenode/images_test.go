@@ -1,11 +1,8 @@
 package kubenode_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -20,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlane/agent/pods/podsock"
@@ -47,28 +43,16 @@ func images(t *testing.T, n *kubenode.Node) {
 // chart renders the chart with some values, creates its ConfigMaps and accounts, and returns the pod of a workload, for the node.
 func chart(t *testing.T, n *kubenode.Node, workload string, set ...string) *corev1.Pod {
 	t.Helper()
-	args := []string{"template", "fairlane", "../../deploy/helm/fairlane", "--namespace", kubetest.System, "--kube-version", "1.34.1",
-		"--set", "image.registry=registry.example/fairlane,image.pullPolicy=Never,controller.cluster=lab1,controller.manager.url=https://127.0.0.1:1,controller.manager.caSecret.name="}
+	args := []string{"--set", "image.registry=registry.example/fairlane,image.pullPolicy=Never,controller.cluster=lab1,controller.manager.url=https://127.0.0.1:1,controller.manager.caSecret.name="}
 	for _, s := range set {
 		args = append(args, "--set", s)
 	}
-	home := t.TempDir()
-	helm := exec.CommandContext(t.Context(), filepath.Join(os.Getenv("FAIRLANE_HELM"), "helm3"), args...)
-	helm.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-	var log bytes.Buffer
-	helm.Stderr = &log
-	out, err := helm.Output()
+	objects, err := kubetest.Render(t, "helm3", "../../deploy/helm/fairlane", args...)
 	if err != nil {
-		t.Fatalf("%v: %s", err, log.String())
+		t.Fatal(err)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: kubetest.System, GenerateName: workload + "-"}}
-	for d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096); ; {
-		u := &unstructured.Unstructured{}
-		if err := d.Decode(u); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	for _, u := range objects {
 		switch template, found, err := unstructured.NestedMap(u.Object, "spec", "template", "spec"); {
 		case err != nil:
 			t.Fatal(err)
@@ -136,40 +120,41 @@ func ready(t *testing.T, n *kubenode.Node, p *corev1.Pod) (remove func()) {
 	}
 	key := client.ObjectKeyFromObject(p)
 	remove = func() {
-		if err := client.IgnoreNotFound(cluster.Admin.Delete(context.WithoutCancel(t.Context()), p)); err != nil {
+		ctx := context.WithoutCancel(t.Context())
+		if t.Failed() {
+			t.Log(n.Output(p.Name))
+		}
+		if err := client.IgnoreNotFound(cluster.Admin.Delete(ctx, p)); err != nil {
 			t.Error(err)
 		}
-		for range 600 {
-			if err := cluster.Admin.Get(context.WithoutCancel(t.Context()), key, p); err != nil {
-				return
+		kubetest.Eventually(t, time.Minute, func() string {
+			if err := cluster.Admin.Get(ctx, key, p); err == nil {
+				return "pod " + p.Name + " stays"
 			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		t.Errorf("pod %s stays", p.Name)
+			return ""
+		})
 	}
 	t.Cleanup(remove)
-	last := ""
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	kubetest.Eventually(t, 2*time.Minute, func() string {
 		var now corev1.Pod
 		if err := cluster.Admin.Get(t.Context(), key, &now); err != nil {
-			t.Fatal(err)
+			return err.Error()
 		}
 		if slices.ContainsFunc(now.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		}) {
-			return remove
+			return ""
 		}
-		last = fmt.Sprintf("%+v %+v", now.Status.InitContainerStatuses, now.Status.ContainerStatuses)
-	}
-	t.Fatalf("pod %s is not ready: %s\n%s", p.Name, last, n.Output(p.Name))
-	return nil
+		return fmt.Sprintf("pod %s is not ready: %+v %+v", p.Name, now.Status.InitContainerStatuses, now.Status.ContainerStatuses)
+	})
+	return remove
 }
 
 // TestTheChartsPodsRunOnANode runs the pods of the chart on a node, from images of the recipe, with exactly the rights of the chart.
 // The machine has no RDMA device: what is tested is that each process starts, reaches what it must, and leaves nothing behind.
 func TestTheChartsPodsRunOnANode(t *testing.T) {
-	if os.Getenv("FAIRLANE_HELM") == "" {
-		t.Fatal("FAIRLANE_HELM is not set: run make kube")
+	if os.Getenv(kubetest.HelmFolder) == "" {
+		t.Fatal(kubetest.HelmFolder + " is not set: run make kube")
 	}
 	n := kubenode.Start(t, cluster, "node-4")
 	images(t, n)

@@ -12,7 +12,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlane/kube/kubetest"
@@ -80,13 +79,10 @@ func TestAPodOnInfiniBandGetsItsServiceLevel(t *testing.T) {
 	n := kubenode.Start(t, cluster, "node-6")
 	agent := n.Agent(t, card)
 	n.Devices(t, vfResource, card.VFs...)
-	capacity(t, n, 1)
-	ns := cluster.Namespace(t, "cobalt", map[string]string{v1alpha1.LabelPrefix + "tenant": "cobalt"})
+	capacity(t, n, 1, vfResource)
+	ns := cluster.Namespace(t, "cobalt", labels("cobalt"))
 	n.Network(t, ns, "rdma", vfResource, "10.231.60.0/24", plugin(n))
-	b := &v1alpha1.TenantBinding{ObjectMeta: metav1.ObjectMeta{Name: "cobalt"}, Spec: v1alpha1.TenantBindingSpec{
-		Fabric: "ib", Tenant: "cobalt", CachedFor: metav1.Duration{Duration: time.Hour}, NamespaceSelector: v1alpha1.NamespaceSelector{MatchLabels: map[string]string{v1alpha1.LabelPrefix + "tenant": "cobalt"}},
-	}}
-	create(t, b)
+	b := create(t, "ib", "cobalt")
 	kubetest.Eventually(t, time.Minute, func() string {
 		if err := cluster.Admin.Get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
 			return err.Error()
@@ -100,7 +96,7 @@ func TestAPodOnInfiniBandGetsItsServiceLevel(t *testing.T) {
 	var p *corev1.Pod
 	kubetest.Eventually(t, 2*time.Minute, func() string { // the webhook's configuration reaches the API server's cache
 		var err error
-		if p, err = n.Pod(ctx, ns, "rank-0", onNetwork("rdma")); err != nil {
+		if p, err = n.Pod(ctx, ns, "rank-0", onNetwork("rdma", vfResource)); err != nil {
 			return err.Error()
 		}
 		var all []string
@@ -133,21 +129,6 @@ func TestAPodOnInfiniBandGetsItsServiceLevel(t *testing.T) {
 			return fmt.Sprintf("attachment %+v, binding %+v", a, b.Status.Conditions)
 		}
 		return ""
-	})
-}
-
-// create creates a binding, which is removed with the test: by then no controller removes its finalizer.
-func create(t *testing.T, b *v1alpha1.TenantBinding) {
-	t.Helper()
-	if err := cluster.Admin.Create(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx := context.Background()
-		_ = cluster.Admin.Get(ctx, client.ObjectKeyFromObject(b), b)
-		b.Finalizers = nil
-		_ = cluster.Admin.Update(ctx, b)
-		_ = cluster.Admin.Delete(ctx, b)
 	})
 }
 

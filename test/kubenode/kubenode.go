@@ -19,11 +19,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlane/internal/testkit/proctest"
 	"fairlane/kube/kubetest"
 )
 
@@ -44,7 +42,6 @@ type Node struct {
 	Dir      string // of its files
 	programs string
 	cluster  *kubetest.Cluster
-	files    []*os.File
 	running  []*exec.Cmd
 }
 
@@ -62,7 +59,6 @@ func Start(t testing.TB, c *kubetest.Cluster, name string) *Node {
 	t.Cleanup(func() { n.stop(t) })
 	for _, step := range []func(testing.TB) error{n.network, n.containerd, n.image, n.access, n.kubelet} {
 		if err := step(t); err != nil {
-			n.logs(t)
 			t.Fatal(err)
 		}
 	}
@@ -93,16 +89,9 @@ func (n *Node) path(name ...string) string {
 
 // start runs a program until the node stops, which is after the end of the test's context, with its output in a file.
 func (n *Node) start(name string, args ...string) error {
-	out, err := os.OpenFile(n.path(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	n.files = append(n.files, out)
 	cmd := exec.CommandContext(context.Background(), n.program(name), args...)
 	cmd.Env = append(os.Environ(), "PATH="+n.programs+":"+os.Getenv("PATH"))
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := proctest.Start(cmd, n.path(name+".log")); err != nil {
 		return err
 	}
 	n.running = append(n.running, cmd)
@@ -124,9 +113,6 @@ func (n *Node) stop(t testing.TB) {
 			_ = n.running[i].Process.Kill()
 			<-done
 		}
-	}
-	for _, f := range n.files {
-		_ = f.Close()
 	}
 	if t.Failed() {
 		n.logs(t)
@@ -199,20 +185,15 @@ state = %q
 	if err := n.start("containerd", "--config", n.path("containerd.toml")); err != nil {
 		return err
 	}
-	return waitForSocket(t.Context(), n.path("containerd.sock"), time.Minute)
-}
-
-// waitForSocket waits until something listens.
-func waitForSocket(ctx context.Context, path string, most time.Duration) error {
-	for end := time.Now().Add(most); ; time.Sleep(50 * time.Millisecond) {
-		c, err := new(net.Dialer).DialContext(ctx, "unix", path)
-		if err == nil {
-			return c.Close()
+	kubetest.Eventually(t, time.Minute, func() string {
+		c, err := new(net.Dialer).DialContext(t.Context(), "unix", n.path("containerd.sock"))
+		if err != nil {
+			return err.Error()
 		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s: nothing listens after %s: %w", path, most, err)
-		}
-	}
+		_ = c.Close()
+		return ""
+	})
+	return nil
 }
 
 // access gives the kubelet the rights of a node, and writes its configuration for the API server.
@@ -222,20 +203,7 @@ func (n *Node) access(t testing.TB) error {
 	if err := client.IgnoreAlreadyExists(n.cluster.Admin.Create(t.Context(), binding)); err != nil {
 		return err
 	}
-	return Kubeconfig(n.cluster.User(t, "system:node:"+n.Name, "system:nodes"), n.path("kubeconfig"))
-}
-
-// Kubeconfig writes a configuration to a file.
-func Kubeconfig(r *rest.Config, path string) error {
-	config := clientcmdapi.NewConfig()
-	config.Clusters["test"] = &clientcmdapi.Cluster{Server: r.Host, CertificateAuthorityData: r.CAData}
-	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: r.CertData, ClientKeyData: r.KeyData, Token: r.BearerToken}
-	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	config.CurrentContext = "test"
-	if !strings.HasPrefix(r.Host, "http") {
-		config.Clusters["test"].Server = "https://" + r.Host
-	}
-	return clientcmd.WriteToFile(*config, path)
+	return kubetest.WriteKubeconfig(n.cluster.User(t, "system:node:"+n.Name, "system:nodes"), n.path("kubeconfig"))
 }
 
 // kubelet starts the kubelet.

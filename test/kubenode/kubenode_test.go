@@ -13,9 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime/pkg/log"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrl "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlane/agent/pods/podsock"
 	"fairlane/kube/kubetest"
@@ -54,54 +53,71 @@ const vfResource = "fairlane.test/vf"
 // bind creates a namespace that is bound to a tenant, whose class has the share.
 func bind(t *testing.T, tenant string, share int32) string {
 	t.Helper()
-	name := cluster.Namespace(t, tenant, map[string]string{v1alpha1.LabelPrefix + "tenant": tenant})
+	name := cluster.Namespace(t, tenant, labels(tenant))
+	status(t, create(t, "lab", tenant), share)
+	return name
+}
+
+// labels are those of the namespaces that a binding of create selects.
+func labels(tenant string) map[string]string {
+	return map[string]string{v1alpha1.LabelPrefix + "tenant": tenant}
+}
+
+// create creates a binding of a tenant, which is removed with the test: by then no controller removes its finalizer.
+func create(t *testing.T, fabric, tenant string) *v1alpha1.TenantBinding {
+	t.Helper()
 	b := &v1alpha1.TenantBinding{ObjectMeta: metav1.ObjectMeta{Name: tenant}, Spec: v1alpha1.TenantBindingSpec{
-		Fabric: "lab", Tenant: tenant, CachedFor: metav1.Duration{Duration: time.Hour}, NamespaceSelector: v1alpha1.NamespaceSelector{MatchLabels: map[string]string{v1alpha1.LabelPrefix + "tenant": tenant}},
+		Fabric: fabric, Tenant: tenant, CachedFor: metav1.Duration{Duration: time.Hour}, NamespaceSelector: v1alpha1.NamespaceSelector{MatchLabels: labels(tenant)},
 	}}
 	if err := cluster.Admin.Create(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cluster.Admin.Delete(context.Background(), b) })
-	// The controller does this with what the manager says.
+	t.Cleanup(func() {
+		ctx := context.Background()
+		_ = cluster.Admin.Get(ctx, client.ObjectKeyFromObject(b), b)
+		b.Finalizers = nil
+		_ = cluster.Admin.Update(ctx, b)
+		_ = cluster.Admin.Delete(ctx, b)
+	})
+	return b
+}
+
+// status writes the status of a binding, as the controller does with what the manager says.
+func status(t *testing.T, b *v1alpha1.TenantBinding, share int32) {
+	t.Helper()
 	b.Status = v1alpha1.TenantBindingStatus{Weight: "1", Classes: []v1alpha1.BindingClass{{Name: "default", Weight: "1", ShareOf1000: &share, DSCP: new(int32(26))}}}
 	if err := cluster.Admin.Status().Update(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	return name
 }
 
-// onNetwork gives a pod a device of a network.
-func onNetwork(network string) func(*corev1.Pod) {
+// onNetwork gives a pod a device of a network's resource.
+func onNetwork(network string, device corev1.ResourceName) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Annotations = map[string]string{"k8s.v1.cni.cncf.io/networks": network}
-		one := corev1.ResourceList{vfResource: resource.MustParse("1")}
+		one := corev1.ResourceList{device: resource.MustParse("1")}
 		p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 	}
-}
-
-// onOther gives a pod a device of the second port of a node.
-func onOther(p *corev1.Pod) {
-	p.Annotations = map[string]string{"k8s.v1.cni.cncf.io/networks": "rdmab"}
-	one := corev1.ResourceList{corev1.ResourceName(vfResources[1]): resource.MustParse("1")}
-	p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 }
 
 func plugin(n *kubenode.Node) map[string]any {
 	return map[string]any{"type": "fairlane-cni", "socket": n.Socket(), "spool": n.Spool()}
 }
 
-func capacity(t *testing.T, n *kubenode.Node, want int64) {
+// capacity waits until a node offers a number of devices of each resource.
+func capacity(t *testing.T, n *kubenode.Node, want int64, resources ...string) {
 	t.Helper()
 	kubetest.Eventually(t, time.Minute, func() string {
 		var node corev1.Node
 		if err := cluster.Admin.Get(t.Context(), client.ObjectKey{Name: n.Name}, &node); err != nil {
 			return err.Error()
 		}
-		got := node.Status.Allocatable[vfResource]
-		if got.Value() == want {
-			return ""
+		for _, r := range resources {
+			if got := node.Status.Allocatable[corev1.ResourceName(r)]; got.Value() != want {
+				return fmt.Sprintf("node offers %d of %s, want %d", got.Value(), r, want)
+			}
 		}
-		return fmt.Sprintf("node offers %d of %s, want %d", got.Value(), vfResource, want)
+		return ""
 	})
 }
 
@@ -112,18 +128,18 @@ func TestPodsGetTheClassOfTheirNamespace(t *testing.T) {
 	n := kubenode.Start(t, cluster, "node-1")
 	agent := n.Agent(t, card)
 	n.Devices(t, vfResource, vfs...)
-	capacity(t, n, int64(len(vfs)))
+	capacity(t, n, int64(len(vfs)), vfResource)
 	bound, free := bind(t, "gold", 571), cluster.Namespace(t, "free", nil)
 	for i, ns := range []string{bound, free} {
 		n.Network(t, ns, "rdma", vfResource, fmt.Sprintf("10.231.%d.0/24", i+1), plugin(n))
 	}
 
 	start := time.Now()
-	p, err := n.Pod(t.Context(), bound, "trainer-0", onNetwork("rdma"))
+	trainer, err := n.Pod(t.Context(), bound, "trainer-0", onNetwork("rdma", vfResource))
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Running(t, p, 2*time.Minute)
+	n.Running(t, trainer, 2*time.Minute)
 	t.Logf("pod running in %.1fs", time.Since(start).Seconds())
 	r := agent.Record(t, bound, "trainer-0")
 	if r.Tenant != "gold" || r.Source != podsock.SourceCNI || r.Pending || *card.Settings(r.Device).ShareMbps != 57_100 || *card.Settings(r.Device).TOS != 106 {
@@ -141,7 +157,7 @@ func TestPodsGetTheClassOfTheirNamespace(t *testing.T) {
 	})
 
 	t.Run("a namespace without a tenant", func(t *testing.T) {
-		p, err := n.Pod(t.Context(), free, "other-0", onNetwork("rdma"))
+		p, err := n.Pod(t.Context(), free, "other-0", onNetwork("rdma", vfResource))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +169,7 @@ func TestPodsGetTheClassOfTheirNamespace(t *testing.T) {
 	})
 	t.Run("a device that refuses", func(t *testing.T) {
 		card.Fail(errors.New("firmware error 0x42"))
-		p, err := n.Pod(t.Context(), bound, "trainer-1", onNetwork("rdma"))
+		p, err := n.Pod(t.Context(), bound, "trainer-1", onNetwork("rdma", vfResource))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,12 +180,12 @@ func TestPodsGetTheClassOfTheirNamespace(t *testing.T) {
 	})
 	t.Run("without the agent", func(t *testing.T) {
 		agent.Stop()
-		p, err := n.Pod(t.Context(), bound, "trainer-2", onNetwork("rdma"))
+		p, err := n.Pod(t.Context(), bound, "trainer-2", onNetwork("rdma", vfResource))
 		if err != nil {
 			t.Fatal(err)
 		}
 		event(t, p, "agent")
-		n.Delete(t, first(t, n, bound), time.Minute) // a pod can end while no agent runs
+		n.Delete(t, trainer, time.Minute) // a pod can end while no agent runs
 		again := n.Agent(t, card)
 		n.Running(t, p, 2*time.Minute)
 		kubetest.Eventually(t, time.Minute, func() string {
@@ -193,15 +209,6 @@ func TestPodsGetTheClassOfTheirNamespace(t *testing.T) {
 			return ""
 		})
 	})
-}
-
-func first(t *testing.T, _ *kubenode.Node, namespace string) *corev1.Pod {
-	t.Helper()
-	p := &corev1.Pod{}
-	if err := cluster.Admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "trainer-0"}, p); err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // event waits for an event of a pod with a text.

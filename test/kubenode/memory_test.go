@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlane/agent/pods/podsock"
+	"fairlane/internal/testkit/proctest"
 	"fairlane/kube/kubetest"
 	"fairlane/kube/v1alpha1"
 	"fairlane/test/kubenode"
@@ -31,34 +31,18 @@ const (
 // fill creates bound namespaces, with a binding for each tenant.
 func fill(t *testing.T, spaces, tenants int) {
 	t.Helper()
-	ctx := t.Context()
 	for i := range tenants {
-		name := fmt.Sprintf("large-%d", i)
-		b := &v1alpha1.TenantBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TenantBindingSpec{
-			Fabric: "large", Tenant: name, CachedFor: metav1.Duration{Duration: time.Hour}, NamespaceSelector: v1alpha1.NamespaceSelector{MatchLabels: map[string]string{v1alpha1.LabelPrefix + "large": name}},
-		}}
-		create(t, b)
-		b.Status = v1alpha1.TenantBindingStatus{Weight: "1", Classes: []v1alpha1.BindingClass{{Name: "default", Weight: "1", ShareOf1000: new(int32(15)), DSCP: new(int32(26))}}}
-		if err := cluster.Admin.Status().Update(ctx, b); err != nil {
-			t.Fatal(err)
-		}
+		status(t, create(t, "large", fmt.Sprintf("large-%d", i)), 15)
 	}
-	var group sync.WaitGroup
-	errs := make(chan error, spaces)
-	for worker := range 8 {
-		group.Go(func() {
-			for i := worker; i < spaces; i += 8 {
-				errs <- cluster.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-					Name: fmt.Sprintf("large-%d", i), Labels: map[string]string{v1alpha1.LabelPrefix + "large": fmt.Sprintf("large-%d", i%tenants)},
-				}})
-			}
+	var group errgroup.Group
+	group.SetLimit(8)
+	for i := range spaces {
+		group.Go(func() error {
+			return cluster.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("large-%d", i), Labels: labels(fmt.Sprintf("large-%d", i%tenants))}})
 		})
 	}
-	group.Wait()
-	for range spaces {
-		if err := <-errs; err != nil {
-			t.Fatal(err)
-		}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -74,16 +58,15 @@ func TestTheAgentOfALargeClusterStaysSmall(t *testing.T) {
 	fill(t, spaces, tenants)
 	ctx := t.Context()
 	dir := t.TempDir()
-	if err := kubenode.Kubeconfig(cluster.As(t, "fairlane-agent", node), filepath.Join(dir, "kubeconfig")); err != nil {
+	if err := kubetest.WriteKubeconfig(cluster.As(t, "fairlane-agent", node), filepath.Join(dir, "kubeconfig")); err != nil {
 		t.Fatal(err)
 	}
-	state, err := os.MkdirTemp("", "agent") // paths of sockets must be short
+	parent, err := os.MkdirTemp("", "agent") // paths of sockets must be short
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent := state
 	t.Cleanup(func() { _ = os.RemoveAll(parent) })
-	state = filepath.Join(state, "pods") // its parent belongs to the agent alone
+	state := filepath.Join(parent, "pods") // its parent belongs to the agent alone
 	socket := filepath.Join(state, "pods.sock")
 	bound := startAgent(t, "bound", fmt.Sprintf("pods: {socket: %q, state: %q, kubeconfig: %q, node: %q}\n", socket, state, filepath.Join(dir, "kubeconfig"), node))
 	c := podsock.NewClient(socket)
@@ -121,21 +104,21 @@ func TestTheAgentOfALargeClusterStaysSmall(t *testing.T) {
 }
 
 // startAgent starts fairlane-agent with further lines of its configuration.
-func startAgent(t *testing.T, name, more string) *kubenode.Program {
+func startAgent(t *testing.T, name, more string) *proctest.Program {
 	t.Helper()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "agent.yaml")
-	text := fmt.Sprintf("listen: [%q]\ninsecure: true\njournal: %q\nintervals: {sweep: 1s}\n%s", kubenode.FreeAddress(t), filepath.Join(dir, "journal"), more)
+	text := fmt.Sprintf("listen: [%q]\ninsecure: true\njournal: %q\nintervals: {sweep: 1s}\n%s", proctest.FreeAddress(t), filepath.Join(dir, "journal"), more)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return kubenode.NewProgram(t, "fairlane-agent", filepath.Join(dir), nil, "--config", config)
+	return kubenode.NewProgram(t, "fairlane-agent", dir, nil, "--config", config)
 }
 
 var memoryLine = regexp.MustCompile(`(?m)^(VmHWM|VmRSS):\s+(\d+) kB$`)
 
 // report prints the memory of a program, and fails above the budget of its peak.
-func report(t *testing.T, what string, p *kubenode.Program, budget int) {
+func report(t *testing.T, what string, p *proctest.Program, budget int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {

@@ -5,10 +5,8 @@ import (
 	"os"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlane/kube/kubetest"
@@ -41,29 +39,7 @@ func (n *Node) bridge(subnet string) map[string]any {
 // Networks creates the definition of NetworkAttachmentDefinition.
 func Networks(t testing.TB, c *kubetest.Cluster) {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	cl, err := client.New(c.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = cl.Create(t.Context(), &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "network-attachment-definitions.k8s.cni.cncf.io"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "k8s.cni.cncf.io", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "network-attachment-definitions", Singular: "network-attachment-definition", Kind: "NetworkAttachmentDefinition"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
-				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-					"spec": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"config": {Type: "string"}}},
-				}},
-			}}},
-		},
-	})
-	if client.IgnoreAlreadyExists(err) != nil {
-		t.Fatal(err)
-	}
+	c.Define(t, "network-attachment-definitions", schema.GroupVersionKind{Group: "k8s.cni.cncf.io", Version: "v1", Kind: "NetworkAttachmentDefinition"})
 }
 
 // Network creates a network in a namespace: a bridge, and Fairlane's plugin with the agent's socket. Its pods get a device of
@@ -75,12 +51,9 @@ func (n *Node) Network(t testing.TB, namespace, name, resource, subnet string, p
 		t.Fatal(err)
 	}
 	u.SetNamespace(namespace)
-	kubetest.Eventually(t, eventually, func() string {
-		if err := client.IgnoreAlreadyExists(n.cluster.Admin.Create(t.Context(), u.DeepCopy())); err != nil {
-			return err.Error() // the definition is served some time after it was created
-		}
-		return ""
-	})
+	if err := client.IgnoreAlreadyExists(n.cluster.Admin.Create(t.Context(), u)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // definition returns the definition of a network.

@@ -12,103 +12,38 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"fairlane/internal/testkit/proctest"
 	"fairlane/kube/kubetest"
 )
 
-// Program is a program beside the node, which a test can kill and start again: the service or the controller.
-type Program struct {
-	Log string // path of its output
-
-	t    testing.TB
-	path string
-	args []string
-	env  []string
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-}
-
-// NewProgram describes a program of the folder Programs, and starts it. It ends with the test.
-func NewProgram(t testing.TB, name, dir string, env []string, args ...string) *Program {
-	p := &Program{t: t, path: filepath.Join(os.Getenv(Programs), name), args: args, env: env, Log: filepath.Join(dir, name+".log")}
-	p.Start()
-	t.Cleanup(func() {
-		p.Kill()
-		if t.Failed() {
-			text, _ := os.ReadFile(p.Log) // a missing log is no further fault
-			t.Logf("%s: …%s", name, text[max(0, len(text)-4000):])
-		}
-	})
-	return p
-}
-
-// Start starts the program, which appends to its log.
-func (p *Program) Start() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	log, err := os.OpenFile(p.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		p.t.Error(err)
-		return
-	}
-	defer func() { _ = log.Close() }() // the child has its own
-	p.cmd = exec.CommandContext(context.Background(), p.path, p.args...)
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = append(os.Environ(), p.env...), log, log
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		p.t.Error(err)
-	}
-}
-
-// Kill sends SIGKILL and waits for the end.
-func (p *Program) Kill() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil || p.cmd.Process == nil {
-		return
-	}
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
-	p.cmd = nil
-}
-
-// PID returns the number of the running process.
-func (p *Program) PID() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cmd.Process.Pid
-}
-
-// FreeAddress returns an address of this machine on which nothing listens.
-func FreeAddress(t testing.TB) string {
+// NewProgram starts a program of the folder Programs, whose log is in dir. It ends with the test.
+func NewProgram(t testing.TB, name, dir string, env []string, args ...string) *proctest.Program {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return proctest.New(t, filepath.Join(dir, name+".log"), func() *exec.Cmd {
+		cmd := exec.CommandContext(context.Background(), filepath.Join(os.Getenv(Programs), name), args...)
+		cmd.Env = append(os.Environ(), env...)
+		return cmd
+	})
 }
 
 // Service is a running `fairlane serve` on a SQLite file.
 type Service struct {
-	*Program
+	*proctest.Program
+
 	URL   string
 	Token string // of the administrator
-	dir   string
 }
 
 // NewService starts the service and waits until it answers.
 func NewService(t testing.TB) *Service {
 	t.Helper()
 	dir := t.TempDir()
-	s := &Service{URL: "http://" + FreeAddress(t), Token: "a-token-of-more-than-thirty-two-letters", dir: dir}
+	s := &Service{URL: "http://" + proctest.FreeAddress(t), Token: "a-token-of-more-than-thirty-two-letters"}
 	config := fmt.Sprintf("listen: [%q]\noperations: {listen: [%q]}\ndatabase: %q\nadmin_token_file: %q\nrollouts: {lease: 2s}\ndiscovery: {sources: [\"ethernet:%s/*\", \"ibsim:unix:*\"]}\n",
-		s.URL[len("http://"):], FreeAddress(t), filepath.Join(dir, "fairlane.db"), filepath.Join(dir, "token"), filepath.Clean(os.TempDir()))
+		s.URL[len("http://"):], proctest.FreeAddress(t), filepath.Join(dir, "fairlane.db"), filepath.Join(dir, "token"), filepath.Clean(os.TempDir()))
 	for name, text := range map[string]string{"fairlane.yaml": config, "token": s.Token + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -210,7 +145,7 @@ func (s *Service) RollOut(t testing.TB, fabric string) string {
 
 // NewController starts fairlane-kube with exactly the roles of deploy/kubernetes, and an account of the service with the role feeder on
 // the fabrics. Its webhook listens on the returned port.
-func NewController(t testing.TB, c *kubetest.Cluster, s *Service, fabrics ...string) (*Program, string) {
+func NewController(t testing.TB, c *kubetest.Cluster, s *Service, fabrics ...string) (*proctest.Program, string) {
 	t.Helper()
 	dir := t.TempDir()
 	s.Must(t, http.MethodPost, "/service-accounts", Object{"name": "lab1", "role": "feeder", "fabric": fabrics[0]}, nil)
@@ -225,10 +160,10 @@ func NewController(t testing.TB, c *kubetest.Cluster, s *Service, fabrics ...str
 		t.Fatal(err)
 	}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	if err := Kubeconfig(c.As(t, "fairlane-kube", "control-1"), kubeconfig); err != nil {
+	if err := kubetest.WriteKubeconfig(c.As(t, "fairlane-kube", "control-1"), kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(FreeAddress(t))
+	_, port, err := net.SplitHostPort(proctest.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package kubenode_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -81,7 +82,7 @@ func newDemo(t *testing.T, dir string) *whole {
 	w.declareTenants(flows...)
 	w.service.RollOut(t, "lab")
 	w.service.Must(t, http.MethodPut, "/settings", kubenode.Object{"shares": kubenode.Object{"interval_s": 10, "window_ms": 20}}, nil)
-	if err := kubenode.Kubeconfig(cluster.User(t, "operator", "system:masters"), filepath.Join(dir, "kubeconfig")); err != nil {
+	if err := kubetest.WriteKubeconfig(cluster.User(t, "operator", "system:masters"), filepath.Join(dir, "kubeconfig")); err != nil {
 		t.Fatal(err)
 	}
 	network, err := w.node.NetworkManifest("rdma", vfResources[0], "10.231.70.0/24", plugin(w.node))
@@ -114,7 +115,7 @@ func (w *whole) follow(ctx context.Context) {
 					continue
 				}
 				for _, f := range x.flows[port] {
-					if !used(sending, f) && w.fabric.Fabric.MoveFlow(f, *r.Found.VF) == nil && w.fabric.Fabric.StartFlow(f) == nil {
+					if !slices.Contains(slices.Collect(maps.Values(sending)), f) && w.fabric.Fabric.MoveFlow(f, *r.Found.VF) == nil && w.fabric.Fabric.StartFlow(f) == nil {
 						sending[r.Key] = f
 						break
 					}
@@ -128,15 +129,6 @@ func (w *whole) follow(ctx context.Context) {
 			}
 		}
 	}
-}
-
-func used(sending map[podsock.Key]int, flow int) bool {
-	for _, f := range sending {
-		if f == flow {
-			return true
-		}
-	}
-	return false
 }
 
 // step is a command of the page with what it prints.

@@ -1,9 +1,11 @@
 package kubenode_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -16,6 +18,7 @@ import (
 
 	"fairlane/agent/pods/podsock"
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/proctest"
 	"fairlane/kube/kubetest"
 	"fairlane/kube/v1alpha1"
 	"fairlane/policy"
@@ -38,7 +41,7 @@ type whole struct {
 	node    *kubenode.Node
 	agent   atomic.Pointer[kubenode.Agent]
 	service *kubenode.Service
-	control *kubenode.Program
+	control *proctest.Program
 	teams   []*party
 }
 
@@ -70,8 +73,11 @@ const (
 // bound is the largest share error on the RoCE plane, as docs/roce.md promises it for tenants that share a port.
 const bound = 0.10
 
-// vfResources are the resources of the two ports.
-var vfResources = [2]string{"fairlane.test/vf", "fairlane.test/vfb"}
+// The resources and networks of the two ports.
+var (
+	vfResources = [2]string{vfResource, "fairlane.test/vfb"}
+	networks    = [2]string{"rdma", "rdmab"}
+)
 
 // newWhole starts everything. Its first plan has the tenants at their own hosts only: no pod runs.
 func newWhole(t *testing.T, name string, octet int, teams ...*party) *whole {
@@ -79,15 +85,12 @@ func newWhole(t *testing.T, name string, octet int, teams ...*party) *whole {
 	w := &whole{t: t, teams: teams}
 	w.start(name)
 	for _, x := range teams {
-		x.namespace = cluster.Namespace(t, x.name, map[string]string{v1alpha1.LabelPrefix + "tenant": x.name})
-		for port, network := range [2]string{"rdma", "rdmab"} {
+		x.namespace = cluster.Namespace(t, x.name, labels(x.name))
+		for port, network := range networks {
 			w.node.Network(t, x.namespace, network, vfResources[port], fmt.Sprintf("10.231.%d.0/24", octet), plugin(w.node))
 			octet++
 		}
-		b := &v1alpha1.TenantBinding{ObjectMeta: metav1.ObjectMeta{Name: x.name}, Spec: v1alpha1.TenantBindingSpec{
-			Fabric: "lab", Tenant: x.name, CachedFor: metav1.Duration{Duration: time.Hour}, NamespaceSelector: v1alpha1.NamespaceSelector{MatchLabels: map[string]string{v1alpha1.LabelPrefix + "tenant": x.name}},
-		}}
-		create(t, b)
+		create(t, "lab", x.name)
 	}
 	return w
 }
@@ -183,26 +186,12 @@ func (w *whole) offer() {
 	for port, resource := range vfResources {
 		w.node.Devices(w.t, resource, vfsOf(port)...)
 	}
-	kubetest.Eventually(w.t, time.Minute, func() string {
-		var node corev1.Node
-		if err := cluster.Admin.Get(w.t.Context(), client.ObjectKey{Name: w.node.Name}, &node); err != nil {
-			return err.Error()
-		}
-		for _, resource := range vfResources {
-			if got := node.Status.Allocatable[corev1.ResourceName(resource)]; got.Value() != functions {
-				return fmt.Sprintf("node offers %d of %s", got.Value(), resource)
-			}
-		}
-		return ""
-	})
+	capacity(w.t, w.node, functions, vfResources[:]...)
 }
 
 // on gives a pod a device of a port.
 func (w *whole) on(port int) func(*corev1.Pod) {
-	if port == 0 {
-		return onNetwork("rdma")
-	}
-	return onOther
+	return onNetwork(networks[port], corev1.ResourceName(vfResources[port]))
 }
 
 // add starts a pod on a port of the node, and its traffic.
@@ -228,16 +217,10 @@ func (w *whole) create(x *party, port int) *sender {
 // send starts the traffic of a running pod, through its function.
 func (w *whole) send(x *party, s *sender) {
 	w.t.Helper()
-	used := map[int]bool{}
-	for _, other := range x.pods {
-		used[other.flow] = true
+	free := func(f int) bool {
+		return !slices.ContainsFunc(x.pods, func(other *sender) bool { return other.flow == f })
 	}
-	for _, f := range x.flows[s.port] {
-		if !used[f] {
-			s.flow = f
-			break
-		}
-	}
+	s.flow = x.flows[s.port][slices.IndexFunc(x.flows[s.port], free)] // there are slots for all pods of the tests
 	_, function := w.card.Place(w.agent.Load().Record(w.t, x.namespace, s.pod.Name).Device)
 	kubetest.Eventually(w.t, time.Minute, func() string { // an earlier pod's packets may still be on their way
 		if err := w.fabric.Fabric.MoveFlow(s.flow, function); err != nil {
@@ -256,23 +239,25 @@ func (w *whole) remove(x *party, s *sender) {
 	if err := w.fabric.Fabric.StopFlow(s.flow); err != nil {
 		w.t.Fatal(err)
 	}
-	for i, other := range x.pods {
-		if other == s {
-			x.pods = append(x.pods[:i:i], x.pods[i+1:]...)
-			break
-		}
-	}
+	x.pods = slices.DeleteFunc(x.pods, func(other *sender) bool { return other == s })
 	w.node.Delete(w.t, s.pod, time.Minute)
 }
 
-// senders returns the tenants with pods on a port.
+// on returns the number of pods on a port.
+func (x *party) on(port int) (n int) {
+	for _, s := range x.pods {
+		if s.port == port {
+			n++
+		}
+	}
+	return n
+}
+
+// senders returns the tenants with pods on a port, and the sum of their weights.
 func (w *whole) senders(port int) (out []*party, total float64) {
 	for _, x := range w.teams {
-		for _, s := range x.pods {
-			if s.port == port {
-				out, total = append(out, x), total+x.weight
-				break
-			}
+		if x.on(port) > 0 {
+			out, total = append(out, x), total+x.weight
 		}
 	}
 	return out, total
@@ -280,7 +265,7 @@ func (w *whole) senders(port int) (out []*party, total float64) {
 
 // wrong returns what is not yet as the pods and the weights want it: functions of the simulated hosts, records, objects. It is empty when
 // all is as wanted.
-func (w *whole) wrong(weight map[string]float64) string {
+func (w *whole) wrong() string {
 	for port, id := range w.ports {
 		state, err := w.host(id).State(id)
 		if err != nil {
@@ -290,35 +275,25 @@ func (w *whole) wrong(weight map[string]float64) string {
 		for _, f := range state.Functions {
 			got[f.Index] = f.Min
 		}
-		var total float64
-		counts := map[string]int{}
-		for _, x := range w.teams {
-			for _, s := range x.pods {
-				if s.port == port {
-					if counts[x.name] == 0 {
-						total += weight[x.name]
-					}
-					counts[x.name]++
-				}
-			}
-		}
+		senders, total := w.senders(port)
 		want := map[int]quantity.BitRate{}
 		for _, r := range w.agent.Load().Table.List(w.t.Context(), false) {
 			if r.Found.Port != id.String() {
 				continue
 			}
-			if counts[r.Tenant] == 0 || r.Pending || r.Drift || r.Releasing || r.Found.VF == nil {
+			of := slices.IndexFunc(senders, func(x *party) bool { return x.name == r.Tenant })
+			if of < 0 || r.Pending || r.Drift || r.Releasing || r.Found.VF == nil {
 				return fmt.Sprintf("record of %s: tenant %s, pending %t, drift %t, releasing %t: %s", r.Pod.Name, r.Tenant, r.Pending, r.Drift, r.Releasing, r.Reason)
 			}
 			thousandths := 0
-			if len(counts) > 1 {
-				thousandths = max(1, int(1000*weight[r.Tenant]/total)) / counts[r.Tenant]
+			if len(senders) > 1 {
+				thousandths = max(1, int(1000*senders[of].weight/total)) / senders[of].on(port)
 			}
 			want[*r.Found.VF] = wireRate * quantity.BitRate(thousandths) / 1000
 		}
 		pods := 0
-		for _, n := range counts {
-			pods += n
+		for _, x := range senders {
+			pods += x.on(port)
 		}
 		if len(want) != pods {
 			return fmt.Sprintf("port %d has %d records, want %d", port, len(want), pods)
@@ -332,24 +307,12 @@ func (w *whole) wrong(weight map[string]float64) string {
 	return ""
 }
 
-// weights returns the declared weights.
-func (w *whole) weights() map[string]float64 {
-	out := map[string]float64{}
-	for _, x := range w.teams {
-		out[x.name] = x.weight
-	}
-	return out
-}
-
 // settle waits until everything is as wanted, and returns the time that it took.
 func (w *whole) settle(most time.Duration) time.Duration {
 	w.t.Helper()
 	began := time.Now()
 	kubetest.Eventually(w.t, most, func() string {
-		if why := w.wrong(w.weights()); why != "" {
-			return why + "; " + w.inForce()
-		}
-		return w.inForce()
+		return cmp.Or(w.wrong(), w.inForce())
 	})
 	return time.Since(began)
 }
@@ -409,13 +372,8 @@ func (w *whole) held(port int) float64 {
 		total += rate
 	}
 	for _, x := range all {
-		want, pods := total*x.weight/weights, 0
-		for _, s := range x.pods {
-			if s.port == port {
-				pods++
-			}
-		}
-		w.t.Logf("port %d: %-6s weight %v, %d pods of %d queue pairs: %.2f of %.2f Gbit/s", port, x.name, x.weight, pods, x.qps, got[x.name]/1e9, want/1e9)
+		want := total * x.weight / weights
+		w.t.Logf("port %d: %-6s weight %v, %d pods of %d queue pairs: %.2f of %.2f Gbit/s", port, x.name, x.weight, x.on(port), x.qps, got[x.name]/1e9, want/1e9)
 		worst = max(worst, math.Abs(got[x.name]-want)/want)
 	}
 	if total < 0.8*float64(wireRate) {

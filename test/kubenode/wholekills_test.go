@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -35,8 +36,8 @@ func setting(t *testing.T, name string, otherwise int) int {
 func TestKillsOfEveryPart(t *testing.T) {
 	kills, seed := setting(t, "FAIRLANE_KILLS", 3), setting(t, "FAIRLANE_SEED", int(time.Now().UnixNano()%1_000_000))
 	t.Logf("FAIRLANE_KILLS=%d FAIRLANE_SEED=%d", kills, seed)
-	onyx, pearl := &party{name: "amber", weight: 3, qps: 2}, &party{name: "coral", weight: 1, qps: 2}
-	w := newWhole(t, "node-5", 40, onyx, pearl)
+	amber, coral := &party{name: "amber", weight: 3, qps: 2}, &party{name: "coral", weight: 1, qps: 2}
+	w := newWhole(t, "node-5", 40, amber, coral)
 	random := rand.New(rand.NewPCG(uint64(seed), 7))
 	parts := []string{"agent", "kubelet", "controller", "service"}
 	var order []string
@@ -81,7 +82,7 @@ func TestKillsOfEveryPart(t *testing.T) {
 	}
 	if pods == 0 {
 		pods++
-		w.add(onyx, 0)
+		w.add(amber, 0)
 	}
 	t.Logf("%d pods, %d kills of each of %v: converged after %.1f s", pods, kills, parts, w.settle(3*time.Minute).Seconds())
 	w.planIsOfThePods(t)
@@ -92,8 +93,8 @@ func TestKillsOfEveryPart(t *testing.T) {
 func (w *whole) emptier(otherwise int) int {
 	var pods [2]int
 	for _, x := range w.teams {
-		for _, s := range x.pods {
-			pods[s.port]++
+		for port := range pods {
+			pods[port] += x.on(port)
 		}
 	}
 	switch {
@@ -111,7 +112,7 @@ func (w *whole) drop(x *party, i int) {
 	if err := cluster.Admin.Delete(w.t.Context(), x.pods[i].pod); err != nil {
 		w.t.Fatal(err)
 	}
-	x.pods = append(x.pods[:i:i], x.pods[i+1:]...)
+	x.pods = slices.Delete(x.pods, i, i+1)
 }
 
 // revive waits until a pod runs. One that a kubelet refused for good, as it started without device plugins, is replaced, as a

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fairlane/internal/testkit/peertest"
+	"fairlane/internal/testkit/proctest"
 	"fairlane/service/app"
 )
 
@@ -89,7 +89,7 @@ func walk(t *testing.T, path, dir, text, socket string) {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	addr := freeAddress(t)
+	addr := proctest.FreeAddress(t)
 	own := strings.NewReplacer("127.0.0.1:8470", addr, "unix:lab", "unix:"+socket, "IBSIM_SOCKNAME=lab", "IBSIM_SOCKNAME="+socket)
 	var commands []command
 	for _, b := range blocks {
@@ -205,16 +205,3 @@ func background(text string) (string, bool) {
 
 // quote quotes a text as one word for the shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-
-// freeAddress returns a TCP address on which nothing listened a moment ago.
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return addr
-}

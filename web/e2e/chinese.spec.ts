@@ -26,17 +26,7 @@ const devices = async (demo: Demo, fabric: string) =>
 /** Fills the lab: a rollout that succeeds, one that fails, a roll-back, drift, a quarantine, and a device that is off. */
 async function fillLab(demo: Demo, sim: SimFabric) {
   const at = `/fabrics/${lab}`;
-  await demo.api("POST", "/fabrics", { name: lab, source: `ibsim:${sim.address}`, time_scale: 0.001 });
-  await demo.api("POST", `${at}/discover`);
-  const hosts = Array.from({ length: 8 }, (_, i) => `host-00${i + 1}`);
-  const tenants = ["red", "blue"].map((name, k) => ({
-    name,
-    weight: 3 - 2 * k,
-    pkey: `0x800${k + 1}`,
-    attachments: hosts.filter((_, i) => i % 2 === k).map((port) => ({ port })),
-  }));
-  const flows = hosts.slice(0, 6).map((src, i) => ({ tenant: i % 2 ? "blue" : "red", src, dst: hosts[6 + (i % 2)] }));
-  await demo.api("PUT", `${at}/tenants`, { tenants, flows });
+  await sim.declare(demo, lab);
   const plan = async () => (await demo.api<{ name: string }>("POST", `${at}/plans`, {})).name;
   const start = async (options: object, stages?: string[]) =>
     (await demo.api<Rollout>("POST", `${at}/rollouts`, { plan: await plan(), options, ...(stages ? { stages } : {}) }))

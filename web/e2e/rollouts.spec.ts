@@ -128,7 +128,8 @@ test("a device restarts during a rollout, and the page tells the truth (F6)", as
   test.setTimeout(150_000);
   const sim = await SimFabric.start(`fairlane-e2e-f6-${process.pid}`);
   try {
-    const plan = await smallFabric(s, sim.address);
+    await sim.declare(s, "lab");
+    const { name: plan } = await s.api<{ name: string }>("POST", "/fabrics/lab/plans", {});
     await s.signIn(page, s.operator);
     const { id } = await start(s, "lab", plan, { attempts: 30, confirm_window_s: 600 }, ["settings"]);
     await s.api("POST", `/fabrics/lab/rollouts/${id}/pause`); // at once: a page cannot be as fast as a small fabric
@@ -210,22 +211,6 @@ test("a paused rollout is canceled: written devices keep the new settings, no ot
   await demo.api("POST", `${path}/roll-back`, { plan: before });
   await idle(demo, fabric);
 });
-
-/** Two tenants on the eight hosts of a simulated fabric, and a plan for them. */
-async function smallFabric(s: Service, address: string): Promise<string> {
-  await s.api("POST", "/fabrics", { name: "lab", source: `ibsim:${address}`, time_scale: 0.001 });
-  await s.api("POST", "/fabrics/lab/discover");
-  const hosts = Array.from({ length: 8 }, (_, i) => `host-00${i + 1}`);
-  const tenants = ["red", "blue"].map((name, k) => ({
-    name,
-    weight: 3 - 2 * k,
-    pkey: `0x800${k + 1}`,
-    attachments: hosts.filter((_, i) => i % 2 === k).map((port) => ({ port })),
-  }));
-  const flows = hosts.slice(0, 6).map((src, i) => ({ tenant: i % 2 ? "blue" : "red", src, dst: hosts[6 + (i % 2)] }));
-  await s.api("PUT", "/fabrics/lab/tenants", { tenants, flows });
-  return (await s.api<{ name: string }>("POST", "/fabrics/lab/plans", {})).name;
-}
 
 test("drift by a second writer is shown and repaired with a preview (F7)", async ({ page, demo, signIn }) => {
   test.setTimeout(90_000);

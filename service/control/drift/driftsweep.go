@@ -347,17 +347,9 @@ func (s *Drift) noteReport(d *control.DeviceRecord, x *control.DeviceReport, w s
 	d.Watch, turns = d.Watch.Read(reading, now, w.policy.Rules())
 	cause := x.Cause
 	if w.waits != nil && d.Error.ID == "" && d.Watch.NeedsRepair(d.PolicyInForce(w.policy)) {
-		cause = joined(cause, *w.waits)
+		cause = phrase.Joined(cause, *w.waits)
 	}
 	return s.turnEvents(w.fabric, d, turns, cause, now)
-}
-
-// joined returns the second of two sentences after the first, if there is one.
-func joined(first, second phrase.Text) phrase.Text {
-	if first.ID == "" {
-		return second
-	}
-	return phrase.Of("joined", "first", first, "second", second)
 }
 
 // recordTurns adds events of devices. Starting or ending a quarantine is a decision and is audited.
@@ -375,8 +367,8 @@ func (s *Drift) recordTurns(ctx context.Context, r control.Repos, events []contr
 	return nil
 }
 
-// turnEvents returns the events of a device's changes of state. cause is why it drifted and is not repaired, "" when
-// unknown.
+// turnEvents returns the events of a device's changes of state. cause is why it drifted and is not repaired, the
+// zero Text when unknown.
 func (s *Drift) turnEvents(fabric string, d *control.DeviceRecord, turns []device.Turn, cause phrase.Text, now time.Time) []control.Event {
 	var out []control.Event
 	for _, t := range turns {

@@ -19,7 +19,7 @@ import (
 // subnet manager the partitions of the previous placements: applications move their connections when they reconnect. When
 // it has succeeded, in whole or in part, a clean-up rollout of the same plan removes both. A rollout that was rolled back
 // after it had placed traffic leaves its own partitions in the subnet manager; a rollout of the plan that is in force
-// recheck removes them.
+// again removes them.
 
 // cleanUpSearch bounds how many of the latest rollouts are searched for the one that placed traffic: repairs may follow
 // it.

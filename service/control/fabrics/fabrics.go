@@ -230,7 +230,7 @@ func (s *Fabrics) Discover(ctx context.Context, name string) (control.Snapshot, 
 		}
 		said := phrase.Of("event.discovered", "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links)
 		if n := len(stats.Warnings); n > 0 {
-			said = phrase.Of("joined", "first", said, "second", phrase.Of("event.warnings", "n", n, "first", stats.Warnings[0]))
+			said = phrase.Joined(said, phrase.Of("event.warnings", "n", n, "first", stats.Warnings[0]))
 		}
 		return s.AddEvent(ctx, r, control.Event{Fabric: name, Kind: "fabric.discovered", Subject: sha, Said: said}, nil)
 	})

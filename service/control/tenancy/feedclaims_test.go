@@ -18,23 +18,13 @@ import (
 // said prints what feeds say of the ports of red: claimed rates, and an n where the host chooses functions.
 func (f *feeds) said() string {
 	f.t.Helper()
-	tn, err := f.s.Tenant(f.t.Context(), "lab", "red")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	name, err := f.s.PortNames(f.t.Context(), "lab")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	var out []string
-	for _, a := range tn.Attachments {
-		text := fmt.Sprintf("%s %d", strings.TrimSuffix(name(a.Port), "/P1"), a.Claimed/quantity.Gbps)
+	return f.each(", ", func(port string, a tenants.Attachment) string {
+		text := fmt.Sprintf("%s %d", port, a.Claimed/quantity.Gbps)
 		if a.NodeFunctions {
 			text += "n"
 		}
-		out = append(out, text)
-	}
-	return strings.Join(out, ", ")
+		return text
+	})
 }
 
 // promise makes a feed of red claim rates, in Gbit/s, of h1 and h2.
@@ -78,8 +68,8 @@ func TestWhatFeedsClaimOfAPortIsSummed(t *testing.T) {
 			t.Errorf("policy is at %d after %d, want one revision: plans depend on it", now.Policy, before.Policy)
 		}
 		for _, e := range controltest.AuditEntries(t, f.s)[before.Audit:] {
-			if e.Action != "feed.replaced" || !strings.Contains(string(e.After), `"promised_bps":5000000000`) {
-				t.Errorf("audit entry %s: %s", e.Action, e.After)
+			if e.Action != "feed.replaced" || !strings.Contains(string(e.Before), `"promised_bps":3000000000`) || !strings.Contains(string(e.After), `"promised_bps":5000000000`) {
+				t.Errorf("audit entry %s: from %s to %s", e.Action, e.Before, e.After)
 			}
 		}
 		// What the operator does leaves what feeds say.

@@ -170,7 +170,7 @@ func (s *Tenancy) PutFeed(ctx context.Context, fabric, tenant, feed string, vers
 		if x.at >= 0 {
 			others = slices.Delete(others, x.at, x.at+1)
 		}
-		return s.applyFeed(ctx, r, x.tenant, append(others, out.Feed), before.Ports, &out)
+		return s.applyFeed(ctx, r, x.tenant, append(others, out.Feed), before, &out)
 	})
 	return out, err
 }
@@ -195,7 +195,7 @@ func (s *Tenancy) DeleteFeed(ctx context.Context, fabric, tenant, feed string, v
 		}
 		out := FeedChange{Feed: gone}
 		out.Ports, out.Claimed, out.Version = nil, nil, 0
-		return s.applyFeed(ctx, r, x.tenant, slices.Delete(slices.Clone(x.feeds), x.at, x.at+1), gone.Ports, &out)
+		return s.applyFeed(ctx, r, x.tenant, slices.Delete(slices.Clone(x.feeds), x.at, x.at+1), gone, &out)
 	})
 }
 
@@ -260,48 +260,41 @@ func (s *Tenancy) resolveFeed(ctx context.Context, r control.Repos, f *control.F
 	return bad.OrNil()
 }
 
-// applyFeed brings a tenant's attachments in line with its feeds, after the claims of one changed from the ports before,
-// and records the change.
-func (s *Tenancy) applyFeed(ctx context.Context, r control.Repos, before control.Tenant, feeds []control.Feed, claims []ident.PortID, out *FeedChange) error {
+// applyFeed brings a tenant's attachments in line with its feeds, after one of them changed from was, and records the change.
+func (s *Tenancy) applyFeed(ctx context.Context, r control.Repos, before control.Tenant, feeds []control.Feed, was control.Feed, out *FeedChange) error {
 	t := before.Tenant
 	t.Attachments = withClaims(t.Own(), claimed(feeds))
 	said := phrase.Of("event.feed", "feed", out.Name, "tenant", t.Name, "ports", len(out.Ports))
 	if out.Version == 0 {
 		said = phrase.Of("event.feed-removed", "feed", out.Name, "tenant", t.Name)
 	}
+	out.Attached, out.Detached = missingPorts(portsOf(t), portsOf(before.Tenant)), missingPorts(portsOf(before.Tenant), portsOf(t))
 	if !sameTenant(before.Tenant, t) {
 		if err := tenants.Validate([]tenants.Tenant{t}, nil); err != nil {
 			return control.InvalidModel(err, control.InTenant(""))
 		}
-		out.Attached, out.Detached = missingPorts(portsOf(t), portsOf(before.Tenant)), missingPorts(portsOf(before.Tenant), portsOf(t))
 		if _, err := r.UpdateTenant(ctx, control.Tenant{Tenant: t, Fabric: before.Fabric, Version: before.Version, UpdatedAt: s.Now()}); err != nil {
 			return err
 		}
 		if err := s.revise(ctx, r, before.Fabric, policyChange{said: said, put: []tenants.Tenant{t}}); err != nil {
 			return err
 		}
-		// The tenant sees this event, and must not learn the names of feeds. Claims that change on the same ports are no event of it.
-		if len(out.Attached)+len(out.Detached) == 0 {
-			return s.recordFeed(ctx, r, before.Fabric, t.Name, claims, out, said)
-		}
+	}
+	// The tenant sees this event, and must not learn the names of feeds. Claims that change on the same ports are no event of it.
+	if len(out.Attached)+len(out.Detached) > 0 {
 		if err := s.AddEvent(ctx, r, control.Event{Fabric: before.Fabric, Kind: "tenant.updated", Subject: t.Name,
 			Said: phrase.Of("event.attachments", "tenant", t.Name, "attached", len(out.Attached), "detached", len(out.Detached))},
 			control.Change{Before: portList{Detached: out.Detached}, After: portList{Attached: out.Attached}}); err != nil {
 			return err
 		}
 	}
-	return s.recordFeed(ctx, r, before.Fabric, t.Name, claims, out, said)
-}
-
-// recordFeed records a change of a feed that claimed other ports before.
-func (s *Tenancy) recordFeed(ctx context.Context, r control.Repos, fabric, tenant string, claims []ident.PortID, out *FeedChange, said phrase.Text) error {
 	kind := "feed.replaced"
 	if out.Version == 0 {
 		kind = "feed.deleted"
 	}
-	return s.AddEvent(ctx, r, control.Event{Fabric: fabric, Kind: kind, Subject: out.Name, Said: said}, control.Change{
-		Before: portList{Tenant: tenant, Released: missingPorts(claims, out.Ports)},
-		After:  portList{Tenant: tenant, Claimed: missingPorts(out.Ports, claims), Promised: promised(&out.Feed)}})
+	return s.AddEvent(ctx, r, control.Event{Fabric: before.Fabric, Kind: kind, Subject: out.Name, Said: said}, control.Change{
+		Before: portList{Tenant: t.Name, Released: missingPorts(was.Ports, out.Ports), Promised: promised(&was)},
+		After:  portList{Tenant: t.Name, Claimed: missingPorts(out.Ports, was.Ports), Promised: promised(&out.Feed)}})
 }
 
 // promised returns what a feed claims of all its ports together; 0 for none.

@@ -97,21 +97,11 @@ func (f *feeds) operator(ports ...tenancy.AttachmentInput) {
 // attachments prints the attachments of red, such as "h1 h2(feed a,b) h4!3": h2 only by feeds, h4 with a service level.
 func (f *feeds) attachments() string {
 	f.t.Helper()
-	tn, err := f.s.Tenant(f.t.Context(), "lab", "red")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	name, err := f.s.PortNames(f.t.Context(), "lab")
-	if err != nil {
-		f.t.Fatal(err)
-	}
 	of, err := f.s.Claimants(f.t.Context(), "lab", "red")
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	var out []string
-	for _, a := range tn.Attachments {
-		text := strings.TrimSuffix(name(a.Port), "/P1")
+	return f.each(" ", func(text string, a tenants.Attachment) string {
 		if a.SL != nil {
 			text += fmt.Sprintf("!%d", *a.SL)
 		}
@@ -120,9 +110,26 @@ func (f *feeds) attachments() string {
 		} else if a.FeedOnly {
 			text += "(no feed)"
 		}
-		out = append(out, text)
+		return text
+	})
+}
+
+// each joins what print returns for each attachment of red, by the name of its port.
+func (f *feeds) each(separator string, print func(port string, a tenants.Attachment) string) string {
+	f.t.Helper()
+	tn, err := f.s.Tenant(f.t.Context(), "lab", "red")
+	if err != nil {
+		f.t.Fatal(err)
 	}
-	return strings.Join(out, " ")
+	name, err := f.s.PortNames(f.t.Context(), "lab")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var out []string
+	for _, a := range tn.Attachments {
+		out = append(out, print(strings.TrimSuffix(name(a.Port), "/P1"), a))
+	}
+	return strings.Join(out, separator)
 }
 
 func (f *feeds) want(what, want string) {

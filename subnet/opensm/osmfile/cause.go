@@ -63,11 +63,9 @@ func CauseOf(before, after Observation) Cause {
 }
 
 func causeOf(before, after Observation) (c Cause) {
-	writes := func(said phrase.Text) phrase.Text {
-		if after.WritesCC {
-			return phrase.Of("joined", "first", said, "second", phrase.Of("cause.wrote"))
-		}
-		return said
+	var writes phrase.Text
+	if after.WritesCC {
+		writes = phrase.Of("cause.wrote")
 	}
 	changed := func(a, b string) bool { return a != "" && b != "" && a != b }
 	if changed(before.Partitions, after.Partitions) {
@@ -79,16 +77,14 @@ func causeOf(before, after Observation) (c Cause) {
 	options := changed(before.Options, after.Options)
 	switch {
 	case before.GUID != 0 && after.GUID != 0 && before.GUID != after.GUID:
-		c.Code, c.Said = CauseHandover, phrase.Of("cause.handover", "from", before.GUID, "to", after.GUID)
 		if after.Foreign {
-			c.Said = phrase.Of("joined", "first", c.Said, "second", phrase.Of("cause.options-unknown"))
-		} else {
-			c.Said = writes(c.Said)
+			writes = phrase.Of("cause.options-unknown")
 		}
+		c.Code, c.Said = CauseHandover, phrase.Joined(phrase.Of("cause.handover", "from", before.GUID, "to", after.GUID), writes)
 	case restarted(before, after):
-		c.Code, c.Said = CauseRestarted, writes(phrase.Of("cause.restarted", "guid", after.GUID))
+		c.Code, c.Said = CauseRestarted, phrase.Joined(phrase.Of("cause.restarted", "guid", after.GUID), writes)
 	case options:
-		c.Code, c.Said = CauseOptionsChanged, writes(phrase.Of("cause.opensm-options"))
+		c.Code, c.Said = CauseOptionsChanged, phrase.Joined(phrase.Of("cause.opensm-options"), writes)
 		return c
 	case after.WritesCC:
 		c.Code, c.Said = CauseOther, phrase.Of("cause.writes")

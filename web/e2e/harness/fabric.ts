@@ -3,6 +3,7 @@ import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { results } from "./places";
+import type { Service } from "./service";
 
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
@@ -38,6 +39,21 @@ export class SimFabric {
     const lines = createInterface({ input: child.stdout });
     const ready = await next(lines);
     return new SimFabric(ready.replace(/^ready /, ""), child, lines);
+  }
+
+  /** Creates the fabric at a service, with two tenants on its hosts. */
+  async declare(s: Service, name: string) {
+    await s.api("POST", "/fabrics", { name, source: `ibsim:${this.address}`, time_scale: 0.001 });
+    await s.api("POST", `/fabrics/${name}/discover`);
+    const hosts = Array.from({ length: 8 }, (_, i) => `host-00${i + 1}`);
+    const tenants = ["red", "blue"].map((name, k) => ({
+      name,
+      weight: 3 - 2 * k,
+      pkey: `0x800${k + 1}`,
+      attachments: hosts.filter((_, i) => i % 2 === k).map((port) => ({ port })),
+    }));
+    const flows = hosts.slice(0, 6).map((src, i) => ({ tenant: i % 2 ? "blue" : "red", src, dst: hosts[6 + (i % 2)] }));
+    await s.api("PUT", `/fabrics/${name}/tenants`, { tenants, flows });
   }
 
   /** The node does not answer. */
