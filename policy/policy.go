@@ -65,6 +65,10 @@ type (
 	NICPlan = plan.NICPlan
 	// ECNPlan is the desired marking of one switch.
 	ECNPlan = plan.ECNPlan
+	// Lever is what divides links among tenants on the RoCE plane.
+	Lever = model.Lever
+	// RoCEClass is a traffic class with its tenants.
+	RoCEClass = plan.RoCEClass
 	// RoCEPlacement states how devices identify a tenant's traffic on a port.
 	RoCEPlacement = plan.RoCEPlacement
 	// FunctionShare is the share of a port that a plan gives to a virtual function.
@@ -174,6 +178,13 @@ const (
 	ModeTheorem1 = model.ModeTheorem1
 )
 
+// Levers of the RoCE plane.
+const (
+	LeverDCQCN   = model.LeverDCQCN
+	LeverClasses = model.LeverClasses
+	LeverBoth    = model.LeverBoth
+)
+
 // CCT laws.
 const (
 	CCTGeometric = model.CCTGeometric
@@ -203,6 +214,8 @@ const (
 	CodeOverbooked         = plan.CodeOverbooked
 	CodeClaimsExceed       = plan.CodeClaimsExceed
 	CodeDCQCNSharedPort    = plan.CodeDCQCNSharedPort
+	CodeClassShared        = plan.CodeClassShared
+	CodeQueueWeights       = plan.CodeQueueWeights
 	CodeUncalibratedSpeed  = plan.CodeUncalibratedSpeed
 	CodeSLSplit            = plan.CodeSLSplit
 	CodeLanesNeedSM        = plan.CodeLanesNeedSM

@@ -136,7 +136,7 @@ func (e *engine) grow() {
 			if t := e.p.Tenant[f]; t != tenant {
 				e.collapse(l.gfirst)
 				tenant, class = t, -1
-				e.groups = append(e.groups, e.p.group(t, int32(len(e.classes))))
+				e.groups = append(e.groups, e.p.group(f, l.id, int32(len(e.classes))))
 			}
 			if c := e.p.Class[f]; c != class {
 				class = c
@@ -231,9 +231,10 @@ func (e *engine) bookFloors(l *link) {
 	}
 }
 
-// group returns a tenant's node on a link.
-func (p *Problem) group(t, firstClass int32) node {
-	n := node{weight: p.TenantWeight[t], ceil: math.Inf(1), first: firstClass}
+// group returns the node of a flow's tenant on a link.
+func (p *Problem) group(f, link, firstClass int32) node {
+	t := p.Tenant[f]
+	n := node{weight: p.tenantWeight(f, link), ceil: math.Inf(1), first: firstClass}
 	if p.Cap != nil && p.Cap[t] > 0 {
 		n.ceil = p.Cap[t]
 	}

@@ -63,7 +63,7 @@ func (p *Plan) HashWith(d *Digests) string {
 	head.Name, head.CAs, head.Switches, head.Placements = "", nil, nil, nil
 	parts := [][]Digest{d.CAs, d.Switches, d.Places}
 	if p.RoCE != nil {
-		head.RoCE = &RoCEPlan{}
+		head.RoCE = &RoCEPlan{Classes: p.RoCE.Classes}
 		parts = append(parts, d.NICs, d.Markings, d.Traffic)
 	}
 	if p.WRCC != nil {
@@ -144,6 +144,10 @@ type encoder struct {
 	b      []byte
 	format string // of the plan
 }
+
+// ifSet tags fields that later versions added within a format: they are part of the canonical form, after their name, where they are not zero. So
+// plans without them keep their names.
+const ifSet = "if-set"
 
 // has reports whether a field is part of the canonical form.
 func (e *encoder) has(f reflect.StructField) bool {
@@ -234,7 +238,10 @@ func (e *encoder) walk(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if e.has(v.Type().Field(i)) {
+			if f := v.Type().Field(i); e.has(f) {
+				e.value(v.Field(i))
+			} else if f.Tag.Get("canonical") == ifSet && !v.Field(i).IsZero() {
+				e.string(f.Name)
 				e.value(v.Field(i))
 			}
 		}
