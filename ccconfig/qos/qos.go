@@ -84,37 +84,39 @@ func Weights(shares []float64) (weights []uint8, worst float64) {
 	return weights, worst
 }
 
-// Percents returns whole percents, each at least 1, that sum to 100, in the ratios of 1 to 100 shares, which are above 0. Rounding goes by largest
-// remainders.
+// Percents returns whole percents, each at least 1, that sum to 100, in the ratios of 1 to 100 shares, which are above 0. What rounding leaves goes
+// where it changes a share least.
 func Percents(shares []float64) []uint8 {
 	total := 0.0
 	for _, s := range shares {
 		total += s
 	}
-	out, rest, sum := make([]uint8, len(shares)), make([]float64, len(shares)), 0
+	out, sum := make([]uint8, len(shares)), 0
 	for i, s := range shares {
-		exact := s / total * 100
-		out[i] = uint8(max(1, math.Floor(exact)))
-		rest[i] = exact - float64(out[i])
+		out[i] = uint8(max(1, math.Floor(s/total*100)))
 		sum += int(out[i])
 	}
-	for ; sum != 100; sum += step(sum) {
-		at := 0
-		for i := range rest {
-			if sum < 100 && rest[i] > rest[at] || sum > 100 && out[i] > 1 && (out[at] == 1 || rest[i] < rest[at]) {
-				at = i
+	for ; sum < 100; sum++ {
+		out[least(out, func(i int) float64 { return float64(out[i]+1) / shares[i] })]++
+	}
+	for ; sum > 100; sum-- {
+		out[least(out, func(i int) float64 {
+			if out[i] == 1 {
+				return math.Inf(1)
 			}
-		}
-		out[at] = uint8(int(out[at]) + step(sum))
-		rest[at] -= float64(step(sum))
+			return -float64(out[i]-1) / shares[i]
+		})]--
 	}
 	return out
 }
 
-// step is the direction towards a sum of 100.
-func step(sum int) int {
-	if sum < 100 {
-		return 1
+// least returns the index with the smallest value, the first of equal ones.
+func least(list []uint8, value func(i int) float64) int {
+	at := 0
+	for i := range list {
+		if value(i) < value(at) {
+			at = i
+		}
 	}
-	return -1
+	return at
 }

@@ -176,21 +176,15 @@ func (s *search) linkCost(l *Link, class []int32) cost {
 	return c
 }
 
-// costOf returns the cost of an assignment on the given links, nil for all.
-func (s *search) costOf(class []int32, links []int32) cost {
+// costOf returns the cost of an assignment.
+func (s *search) costOf(class []int32) cost {
 	var c cost
-	if links == nil {
-		for i := range s.links {
-			c = c.add(s.linkCost(&s.links[i], class))
-		}
-		return c
-	}
-	for _, i := range links {
+	for i := range s.links {
 		c = c.add(s.linkCost(&s.links[i], class))
 	}
 	return c
 }
 
-func (s *search) worst(class []int32) float64 { return s.costOf(class, nil).worst }
+func (s *search) worst(class []int32) float64 { return s.costOf(class).worst }
 
-func (s *search) less(a, b []int32) bool { return s.costOf(a, nil).less(s.costOf(b, nil)) }
+func (s *search) less(a, b []int32) bool { return s.costOf(a).less(s.costOf(b)) }

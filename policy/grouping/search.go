@@ -78,71 +78,104 @@ func (s *search) placedCost(class []int32, t int32) cost {
 	return c
 }
 
-// maxEffort bounds the links that a refinement judges.
-const maxEffort = 2_000_000
+// maxEffort bounds the changes that a refinement judges, times the links on which it judges them.
+const maxEffort = 1_000_000
+
+// refinement is a local search from an assignment.
+type refinement struct {
+	*search
+	class  []int32
+	costs  []cost // by link
+	now    cost
+	effort int
+	tried  []int32 // by link: the last trial that changed it
+	trial  int32
+}
 
 // refine moves single tenants, and swaps two, as long as the cost falls: those of the worst link first.
 func (s *search) refine(class []int32) []int32 {
-	effort := 0
-	for now := s.costOf(class, nil); effort < maxEffort; {
-		next, ok := s.improve(class, now, &effort)
-		if !ok {
-			break
-		}
-		now = next
+	r := &refinement{search: s, class: class, costs: make([]cost, len(s.links)), tried: make([]int32, len(s.links))}
+	for i := range s.links {
+		r.costs[i] = s.linkCost(&s.links[i], class)
+		r.now = r.now.add(r.costs[i])
+	}
+	for r.effort < maxEffort && r.improve() {
 	}
 	return class
 }
 
 // improve applies the first change that lowers the cost; false where none does.
-func (s *search) improve(class []int32, now cost, effort *int) (cost, bool) {
-	for _, t := range s.suspects(class) {
-		was := class[t]
-		for c := range int32(s.classes) {
+func (r *refinement) improve() bool {
+	for _, t := range r.suspects() {
+		was := r.class[t]
+		for c := range int32(r.classes) {
 			if c == was {
 				continue
 			}
-			class[t] = c
-			if at := s.judge(class, effort); at.less(now) {
-				return at, true
+			if r.class[t] = c; r.accept(t, t) {
+				return true
 			}
-			for u := range int32(s.n) {
-				if class[u] != c || u == t || *effort > maxEffort {
+			for u := range int32(r.n) {
+				if r.class[u] != c || u == t || r.effort > maxEffort {
 					continue
 				}
-				class[u] = was
-				if at := s.judge(class, effort); at.less(now) {
-					return at, true
+				if r.class[u] = was; r.accept(t, u) {
+					return true
 				}
-				class[u] = c
+				r.class[u] = c
 			}
 		}
-		class[t] = was
+		r.class[t] = was
 	}
-	return now, false
+	return false
 }
 
-func (s *search) judge(class []int32, effort *int) cost {
-	*effort += len(s.links)
-	return s.costOf(class, nil)
+// accept keeps the classes of two tenants that have just changed, if the cost is lower with them.
+func (r *refinement) accept(t, u int32) bool {
+	r.trial++
+	var after cost
+	for _, moved := range [...]int32{t, u} {
+		for _, i := range r.of[moved] {
+			if r.tried[i] != r.trial {
+				r.tried[i] = r.trial
+				after = after.add(r.linkCost(&r.links[i], r.class))
+			}
+		}
+	}
+	r.effort += len(r.of[t]) + len(r.of[u]) + len(r.links)/16
+	for i, was := range r.costs {
+		if r.tried[i] != r.trial {
+			after = after.add(was)
+		}
+	}
+	if !after.less(r.now) {
+		return false
+	}
+	r.now = after
+	for i := range r.links {
+		if r.tried[i] == r.trial {
+			r.costs[i] = r.linkCost(&r.links[i], r.class)
+		}
+	}
+	return true
 }
 
 // suspects lists tenants in the order in which to move them: those of the link with the worst error first.
-func (s *search) suspects(class []int32) []int32 {
+func (r *refinement) suspects() []int32 {
 	worst, at := -1.0, 0
-	for i := range s.links {
-		if c := s.linkCost(&s.links[i], class); c.worst > worst {
+	for i := range r.links {
+		if c := r.costs[i]; c.worst > worst {
 			worst, at = c.worst, i
 		}
 	}
-	out, listed := make([]int32, 0, s.n), make([]bool, s.n)
-	if len(s.links) > 0 {
-		for _, p := range s.links[at].Parts {
+	out, listed := make([]int32, 0, r.n), make([]bool, r.n)
+	if len(r.links) > 0 {
+		for _, p := range r.links[at].Parts {
 			out, listed[p.Tenant] = append(out, p.Tenant), true
 		}
 	}
-	for t := range int32(s.n) {
-		if !listed[t] && len(s.of[t]) > 0 {
+	for t := range int32(r.n) {
+		if !listed[t] && len(r.of[t]) > 0 {
 			out = append(out, t)
 		}
 	}
