@@ -5,8 +5,11 @@ package qos
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"fairlane/internal/fieldwise"
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -34,6 +37,25 @@ func (c TrafficClass) Validate() error {
 	}
 	return nil
 }
+
+// ParseClasses reads classes in the form of String, such as "26:3,34:4", separated by commas.
+func ParseClasses(text string) ([]TrafficClass, error) {
+	var out []TrafficClass
+	for word := range strings.SplitSeq(text, ",") {
+		left, right, ok := strings.Cut(strings.TrimSpace(word), ":")
+		dscp, err := strconv.ParseUint(left, 10, 8)
+		queue, err2 := strconv.ParseUint(right, 10, 8)
+		c := TrafficClass{DSCP: uint8(dscp), Queue: uint8(queue)}
+		if err3 := c.Validate(); !ok || err != nil || err2 != nil || err3 != nil {
+			return nil, &phrase.Error{Text: phrase.Of("usage.want-classes", "found", strconv.Quote(word), "dscp", MaxDSCP, "queue", MaxQueue)}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// String returns the class as "DSCP:queue".
+func (c TrafficClass) String() string { return fmt.Sprintf("%d:%d", c.DSCP, c.Queue) }
 
 // QueueWeight is the weight of one queue of a switch port among the port's queues without strict priority.
 type QueueWeight struct {
