@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/ecn"
-	"fairlane/ccconfig/qos"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/qos"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"

@@ -8,7 +8,9 @@ import (
 	"reflect"
 	"strconv"
 
+	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/qos"
 	"fairlane/policy/halves"
 	"fairlane/subnet/ident"
 )
@@ -198,6 +200,18 @@ func (e *encoder) value(v reflect.Value) {
 			for i := range x.Tenants {
 				e.tenant(&x.Tenants[i])
 			}
+			return
+		case *ecn.QueueMarking:
+			e.uint(uint64(x.Port))
+			e.uint(uint64(x.Queue))
+			e.int(x.Marking.Min)
+			e.int(x.Marking.Max)
+			e.int(int64(x.Marking.PMaxPct))
+			return
+		case *qos.QueueWeight:
+			e.uint(uint64(x.Port))
+			e.uint(uint64(x.Queue))
+			e.uint(uint64(x.Weight))
 			return
 		case *Placement:
 			e.string(x.Tenant)

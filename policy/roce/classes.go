@@ -12,7 +12,6 @@ import (
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
-	"fairlane/subnet/ident"
 )
 
 // classes is the lever of weighted queues: each tenant uses a traffic class of the site, which has a queue on every switch port and a traffic class
@@ -217,8 +216,12 @@ func (s *Settings) classPlan(d *plan.Digests) *plan.RoCEPlan {
 		}
 		out.Classes = append(out.Classes, class)
 	}
+	order, names := c.byQueue(), make([]string, len(c.site))
+	for k := range names {
+		names[k] = strings.Join(plan.Bounded(out.Classes[k].Tenants), ",")
+	}
 	for _, n := range s.m.Fabric.Switches() {
-		out.Switches = append(out.Switches, s.classSwitch(c, n))
+		out.Switches = append(out.Switches, s.classSwitch(c, n, order, names))
 	}
 	out.NICs, d.NICs = s.nicPlans(nil, nil)
 	for i := range out.NICs {
@@ -257,29 +260,28 @@ func (c *classes) names(s *Settings, class int, tenants []int32) []string {
 	return out
 }
 
-// classSwitch returns the marking and the weights of the queues of a switch.
-func (s *Settings) classSwitch(c *classes, n int32) plan.ECNPlan {
+// classSwitch returns the marking and the weights of the queues of a switch. names are the tenants of each class.
+func (s *Settings) classSwitch(c *classes, n int32, order []int, names []string) plan.ECNPlan {
 	out := s.switchPlan(n)
 	marked := out.Queues
-	out.Queues = make([]ecn.QueueMarking, 0, len(marked)*len(c.site))
-	tenants, said := model.Indices(len(s.m.Tenants)), make(map[plan.Reason]bool)
+	out.Queues, out.Weights = make([]ecn.QueueMarking, 0, len(marked)*len(c.site)), make([]qos.QueueWeight, 0, len(marked)*len(c.site))
+	said := make(map[qos.QueueWeight]bool)
 	for _, q := range marked {
-		d := model.Direction(s.m.Fabric, subnet.PortRef{Node: n, Port: ident.PortNum(q.Port)})
-		for _, k := range c.byQueue() {
+		d := model.Direction(s.m.Fabric, subnet.PortRef{Node: n, Port: q.Port})
+		for _, k := range order {
 			q.Queue = c.site[k].Queue
 			out.Queues = append(out.Queues, q)
-			w := c.queues[d][k]
-			if w == 0 {
+			w := qos.QueueWeight{Port: q.Port, Queue: q.Queue, Weight: c.queues[d][k]}
+			if w.Weight == 0 {
 				continue // no tenant has the class
 			}
-			out.Weights = append(out.Weights, qos.QueueWeight{Port: q.Port, Queue: q.Queue, Weight: w})
-			r := plan.Reason{
-				Field: phrase.Write("reason.field.queue-weight", "queue", strconv.Itoa(int(q.Queue))), Value: strconv.Itoa(int(w)), Range: "1..100",
-				Tenant: strings.Join(plan.Bounded(c.names(s, k, tenants)), ","), Rule: plan.RuleShareByWeight, Formula: phrase.Write("reason.formula.queue-weight"),
-			}
-			if !said[r] {
-				said[r] = true
-				out.Reasons = append(out.Reasons, r)
+			out.Weights = append(out.Weights, w)
+			if w.Port = 0; !said[w] {
+				said[w] = true
+				out.Reasons = append(out.Reasons, plan.Reason{
+					Field: phrase.Write("reason.field.queue-weight", "queue", strconv.Itoa(int(q.Queue))), Value: strconv.Itoa(int(w.Weight)), Range: "1..100",
+					Tenant: names[k], Rule: plan.RuleShareByWeight, Formula: phrase.Write("reason.formula.queue-weight"),
+				})
 			}
 		}
 	}
