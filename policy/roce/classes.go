@@ -124,6 +124,10 @@ func (c *classes) weighQueues(s *Settings) {
 	}
 }
 
+// idleShare is the weight of a class without senders on a divided port, relative to the sum of the others: its share is 1 %, the least. Old kernels
+// refuse 0 % (docs/roce.md), and undeclared traffic of the class is not stopped.
+const idleShare = 1e-6
+
 // sharePorts divides each NIC port among the classes of the tenants that send from it.
 func (c *classes) sharePorts(s *Settings) {
 	c.shares = make([][]uint8, len(s.m.Caps))
@@ -133,9 +137,18 @@ func (c *classes) sharePorts(s *Settings) {
 		for _, t := range p.sharers {
 			weights[c.of[t]] += float64(s.m.Tenants[t].Weight)
 		}
-		if sending, used := withoutZeros(weights); len(sending) > 1 {
-			c.shares[p.out] = spread(qos.Percents(sending), used)
+		sending, _ := withoutZeros(weights)
+		if len(sending) < 2 {
+			continue
 		}
+		sum := 0.0
+		for _, w := range sending {
+			sum += w
+		}
+		for k := range weights {
+			weights[k] = max(weights[k], float64(sum*idleShare))
+		}
+		c.shares[p.out] = qos.Percents(weights)
 	}
 }
 
