@@ -8,7 +8,6 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
-	"fairlane/ccconfig/qos"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/plans"
@@ -68,7 +67,9 @@ func optionsIn(o *gen.CompileOptions) policy.Options {
 	}
 	out.Lever = policy.Lever(deref(o.Lever))
 	if o.Classes != nil {
-		out.Classes = mapped(o.Classes, func(c gen.TrafficClass) qos.TrafficClass { return qos.TrafficClass{DSCP: uint8(c.Dscp), Queue: uint8(c.Queue)} })
+		out.Classes = mapped(o.Classes, func(c gen.TrafficClass) policy.TrafficClass {
+			return policy.TrafficClass{DSCP: uint8(c.Dscp), Queue: uint8(c.Queue)}
+		})
 	}
 	if o.ReservedSls != nil { // an empty list differs from an omitted one
 		out.ReservedSLs = mapped(o.ReservedSls, func(sl gen.SL) ident.SL { return ident.SL(sl) })
@@ -84,7 +85,9 @@ func optionsOut(o policy.Options) gen.CompileOptions {
 	}
 	out.Lever = optional(gen.CompileOptionsLever(o.Lever))
 	if o.Classes != nil {
-		out.Classes = mapped(o.Classes, func(c qos.TrafficClass) gen.TrafficClass { return gen.TrafficClass{Dscp: int(c.DSCP), Queue: int(c.Queue)} })
+		out.Classes = mapped(o.Classes, func(c policy.TrafficClass) gen.TrafficClass {
+			return gen.TrafficClass{Dscp: int(c.DSCP), Queue: int(c.Queue)}
+		})
 	}
 	if o.ReservedSLs != nil {
 		out.ReservedSls = mapped(o.ReservedSLs, func(sl ident.SL) gen.SL { return gen.SL(sl) })

@@ -12,6 +12,7 @@
 package policy
 
 import (
+	"fairlane/ccconfig/qos"
 	"fairlane/policy/admit"
 	"fairlane/policy/diff"
 	"fairlane/policy/ib"
@@ -67,6 +68,8 @@ type (
 	ECNPlan = plan.ECNPlan
 	// Lever is what divides links among tenants on the RoCE plane.
 	Lever = model.Lever
+	// TrafficClass is a class of traffic that a site provides end to end.
+	TrafficClass = qos.TrafficClass
 	// RoCEClass is a traffic class with its tenants.
 	RoCEClass = plan.RoCEClass
 	// RoCEPlacement states how devices identify a tenant's traffic on a port.

@@ -49,25 +49,47 @@ func TestWeightsReportTheirError(t *testing.T) {
 	})
 }
 
-func TestPercentsSumToAHundred(t *testing.T) {
+func TestPercentsSumToAHundredInTheOrderOfShares(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		shares := rapid.SliceOfN(rapid.Float64Range(0.001, 1000), 1, 8).Draw(t, "shares")
-		sum, total := 0, 0.0
-		for _, s := range shares {
-			total += s
-		}
-		for i, p := range qos.Percents(shares) {
+		percents, sum := qos.Percents(shares), 0
+		for i, p := range percents {
 			sum += int(p)
-			if exact := shares[i] / total * 100; p < 1 || float64(p) > math.Max(1, exact+1) {
-				t.Fatalf("%v: %d %% instead of %.2f", shares, p, exact)
+			for k, other := range percents {
+				if p < 1 || shares[i] > shares[k] && p < other {
+					t.Fatalf("%v: percents %v", shares, percents)
+				}
 			}
 		}
 		if sum != 100 {
 			t.Fatalf("%v: percents sum to %d", shares, sum)
 		}
 	})
-	if got := qos.Percents([]float64{16, 1, 1, 1, 1, 1, 1, 1}); !slices.Equal(got, []uint8{72, 4, 4, 4, 4, 4, 4, 4}) {
-		t.Errorf("eight tenants 16:1:..:1 have %v", got)
+	for _, c := range []struct {
+		shares []float64
+		want   []uint8
+	}{
+		{[]float64{16, 1, 1, 1, 1, 1, 1, 1}, []uint8{72, 4, 4, 4, 4, 4, 4, 4}},
+		{[]float64{3, 1}, []uint8{75, 25}},
+		{[]float64{1, 1, 1}, []uint8{34, 33, 33}},
+		{[]float64{1000, 1, 1}, []uint8{98, 1, 1}},
+	} {
+		if got := qos.Percents(c.shares); !slices.Equal(got, c.want) {
+			t.Errorf("Percents(%v) = %v, want %v", c.shares, got, c.want)
+		}
+	}
+}
+
+func TestClassesAreReadAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	got, err := qos.ParseClasses("26:3, 34:4")
+	if err != nil || !slices.Equal(got, []qos.TrafficClass{{DSCP: 26, Queue: 3}, {DSCP: 34, Queue: 4}}) || got[0].String() != "26:3" {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, text := range []string{"", "26", "26:8", "64:3", "-1:3", "26:3,", "a:b"} {
+		if got, err := qos.ParseClasses(text); err == nil {
+			t.Errorf("%q is read as %v", text, got)
+		}
 	}
 }

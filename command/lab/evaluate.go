@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
-	"fairlane/command/remote"
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
@@ -26,7 +25,7 @@ type evaluateFlags struct {
 	seed             uint64
 	plane, out       string
 	lever            string
-	classes          remote.TrafficClasses
+	classes          cmdline.TrafficClasses
 	json             bool
 }
 

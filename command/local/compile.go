@@ -32,7 +32,7 @@ type compileFlags struct {
 	fabric, tenants, flows        string
 	plane, profile, ibProfiles    string
 	lever                         string
-	classes                       remote.TrafficClasses
+	classes                       cmdline.TrafficClasses
 	mode, law, perQP              string
 	against                       string
 	beside                        string // candidate tenant of admit: the flow file may name it, the tenant file does not

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
-	"fairlane/ccconfig/qos"
+	"fairlane/command/cmdline"
 	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
@@ -16,7 +16,7 @@ import (
 type optionFlags struct {
 	mode, law, perQP, plane, profile string
 	lever                            string
-	classes                          TrafficClasses
+	classes                          cmdline.TrafficClasses
 	reserved                         SLs
 	entries                          int
 	restart, arbitration             bool
@@ -80,31 +80,10 @@ func (*SLs) Type() string { return "intSlice" }
 
 const noSLs = "none"
 
-// TrafficClasses are the traffic classes of a site as a flag: "DSCP:QUEUE", separated by commas.
-type TrafficClasses []qos.TrafficClass
-
-// String returns the classes in the format of Set.
-func (l *TrafficClasses) String() string {
-	words := make([]string, len(*l))
-	for i, c := range *l {
-		words[i] = c.String()
-	}
-	return strings.Join(words, ",")
-}
-
-// Set replaces the list.
-func (l *TrafficClasses) Set(text string) error {
-	classes, err := qos.ParseClasses(text)
-	*l = classes
-	return err
-}
-
-// Type returns the name of the value in help texts.
-func (*TrafficClasses) Type() string { return "classes" }
-
-func (l *TrafficClasses) contract() []gen.TrafficClass {
+// classesOf returns traffic classes as in the contract.
+func classesOf(list cmdline.TrafficClasses) []gen.TrafficClass {
 	var out []gen.TrafficClass
-	for _, c := range *l {
+	for _, c := range list {
 		out = append(out, gen.TrafficClass{Dscp: int(c.DSCP), Queue: int(c.Queue)})
 	}
 	return out
@@ -119,7 +98,7 @@ func (f *optionFlags) fill(cmd *cobra.Command, o *gen.CompileOptions) bool {
 	take(t, "plane", &o.Plane, new(gen.CompileOptionsPlane(f.plane)))
 	take(t, "profile", &o.Profile, &f.profile)
 	take(t, "lever", &o.Lever, new(gen.CompileOptionsLever(f.lever)))
-	take(t, "classes", &o.Classes, f.classes.contract())
+	take(t, "classes", &o.Classes, classesOf(f.classes))
 	take(t, "reserved-sl", &o.ReservedSls, []gen.SL(f.reserved))
 	take(t, "table-entries", &o.TableEntries, &f.entries)
 	take(t, "timer-restart", &o.TimerRestart, &f.restart)

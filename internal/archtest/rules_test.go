@@ -44,6 +44,7 @@ var rules = []rule{
 	{"ccconfig/ibcc", []string{"internal/num"}, pureReason},
 	{"ccconfig/dcqcn", nil, pureReason},
 	{"ccconfig/ecn", nil, pureReason},
+	{"ccconfig/qos", []string{"internal/phrase"}, pureReason},
 	{"ccconfig/ibprofile", []string{"internal/phrase", "subnet", "ccconfig/ibcc"}, pureReason},
 	{"ccconfig/ibprofile/profilefile", []string{"internal/phrase", "internal/yamltree", "ccconfig/ibprofile", "ccconfig/ibcc"}, pureReason},
 	{"ccconfig/profile", []string{"internal/phrase", "internal/suggest", "internal/num", "ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
@@ -70,17 +71,18 @@ var rules = []rule{
 	{"tenants/authz", []string{"tenants"}, "permissions depend on roles and memberships alone"},
 	{"policy/fill", []string{"internal/disjoint"}, "capacity sharing works on numbers, not fabrics"},
 	{"policy/halves", nil, "works on indexes, whatever they index"},
-	{"policy/plan", []string{"ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/ibcc", "internal/phrase", "internal/suggest", "policy/halves", "subnet", "wrcc"}, "a plan is read, named and explained without its input and without the compiler"},
-	{"policy/diff", []string{"ccconfig/ecn", "ccconfig/ibcc", "internal/phrase", "policy/plan", "wrcc"}, "a difference compares two plans and needs no compiler"},
-	{"policy/model", []string{"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/profile", "internal/disjoint", "internal/num", "internal/phrase", "policy/fill", "policy/halves", "policy/plan", "subnet", "tenants"}, "one model of flows on links serves every plane; it does not depend on any lever"},
+	{"policy/plan", []string{"ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/ibcc", "internal/phrase", "internal/suggest", "policy/halves", "subnet", "wrcc", "ccconfig/qos"}, "a plan is read, named and explained without its input and without the compiler"},
+	{"policy/diff", []string{"ccconfig/ecn", "ccconfig/ibcc", "internal/phrase", "policy/plan", "wrcc", "ccconfig/qos"}, "a difference compares two plans and needs no compiler"},
+	{"policy/model", []string{"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/profile", "internal/disjoint", "internal/num", "internal/phrase", "policy/fill", "policy/halves", "policy/plan", "subnet", "tenants", "ccconfig/qos"}, "one model of flows on links serves every plane; it does not depend on any lever"},
+	{"policy/grouping", []string{"internal/num"}, "groups follow from shares on links, not from settings"},
 	{"policy/colour", []string{"internal/disjoint"}, "colouring works on nodes and edges, not tenants"},
 	{"policy/sl", []string{"internal/disjoint", "internal/phrase", "policy/colour", "policy/model", "policy/plan"}, "service levels follow from flows and from the plan in force, not from settings"},
 	{"policy/ib", []string{"ccconfig/ibcc", "ccconfig/ibprofile", "internal/disjoint", "internal/num", "internal/phrase", "policy/colour", "policy/fill", "policy/halves", "policy/model", "policy/plan", "policy/sl", "subnet", "tenants"}, "a plane and its levers do not depend on other planes"},
-	{"policy/roce", []string{"ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "internal/disjoint", "internal/num", "internal/phrase", "policy/model", "policy/plan", "subnet"}, "a plane and its levers do not depend on other planes"},
+	{"policy/roce", []string{"ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "internal/disjoint", "internal/num", "internal/phrase", "policy/model", "policy/plan", "subnet", "ccconfig/qos", "policy/grouping"}, "a plane and its levers do not depend on other planes"},
 	{"policy/wrcc", []string{"internal/num", "internal/phrase", "policy/fill", "policy/halves", "policy/model", "policy/plan", "subnet", "tenants", "wrcc"}, "a plane and its levers do not depend on other planes"},
 	{"policy/whatif", []string{"internal/disjoint", "internal/phrase", "internal/suggest", "policy/model", "policy/plan", "subnet", "tenants"}, "an edit changes an input; the compiler computes the effect"},
 	{"policy/admit", []string{"internal/phrase", "policy/diff", "policy/fill", "policy/model", "policy/plan", "policy/whatif", "subnet", "tenants"}, "an admission compares two plans; its caller passes the compiler"},
-	{"policy", []string{"internal/phrase", "policy/admit", "policy/diff", "policy/fill", "policy/ib", "policy/model", "policy/plan", "policy/roce", "policy/sl", "policy/whatif", "policy/wrcc", "subnet", "tenants", "wrcc"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy", []string{"internal/phrase", "policy/admit", "policy/diff", "policy/fill", "policy/ib", "policy/model", "policy/plan", "policy/roce", "policy/sl", "policy/whatif", "policy/wrcc", "subnet", "tenants", "wrcc", "ccconfig/qos"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests"},
 
 	{"sim", nil, "the engine processes events, not fabrics"},
@@ -95,7 +97,7 @@ var rules = []rule{
 	{"sim/lab", []string{"internal/phrase", "internal/suggest", "ccconfig/profile", "policy", "sim/lab/calibrate", "sim/lab/evaluate", "sim/scenario"}, "bounds the simulations of the service; does not depend on its callers"},
 	{"sim/lab/reproduce", []string{"internal/phrase", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
 	{"sim/lab/calibrate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile"}, "a calibration runs the simulator and fits its results"},
-	{"sim/lab/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc"}, "an evaluation compiles random cases and compares simulation with prediction"},
+	{"sim/lab/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc", "ccconfig/qos"}, "an evaluation compiles random cases and compares simulation with prediction"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "sim/pace", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to distinguish them from real ones"},
 
 	{"sim/pace", nil, "the clock drives an engine through a three-method interface"},
@@ -197,7 +199,7 @@ var rules = []rule{
 	{"web", nil, "embedded files of the portal and the console; api serves them"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the API reference is generated from the contract"},
 	{"command/manifest", []string{"internal/phrase", "internal/yamltree", "internal/hostset", "tenants"}, "manifests are parsed without a service"},
-	{"command/cmdline", []string{"internal/cobraerror", "internal/buildinfo", "internal/i18n", "internal/phrase", "internal/suggest", "internal/texttable", "internal/usage", "service/config", "subnet", "tenants", "tenants/tenantfile", "policy"}, "shared by all commands: texts, tables and flags; imports no command"},
+	{"command/cmdline", []string{"internal/cobraerror", "internal/buildinfo", "internal/i18n", "internal/phrase", "internal/suggest", "internal/texttable", "internal/usage", "service/config", "subnet", "tenants", "tenants/tenantfile", "policy", "ccconfig/qos"}, "shared by all commands: texts, tables and flags; imports no command"},
 	{"command/local", []string{"service/series/embedded", "service/series/rules", "internal/joined", "internal/buildinfo", "internal/loopback", "service/control/operations", "web", "api", "api/client", "api/gen", "ccconfig/dcqcn", "ccconfig/driver", "ccconfig/ecn", "ccconfig/ibmad", "ccconfig/ibprofile", "ccconfig/ibprofile/profilefile", "ccconfig/nic/adopt", "ccconfig/nic/niccount", "ccconfig/nic/nicparam", "ccconfig/profile", "command/cmdline", "command/remote", "internal/outfile", "internal/phrase", "internal/progress", "internal/servertls", "internal/suggest", "internal/texttable", "internal/usage", "policy", "service/config", "service/control", "service/placement", "service/placement/smfile", "service/setup", "service/site", "service/store", "sim/fabric", "sim/lab/evaluate", "subnet", "subnet/check", "subnet/discover", "subnet/draw", "subnet/mad", "subnet/opensm", "subnet/opensm/osmfile", "subnet/saquery", "subnet/topofile", "subnet/umad", "tenants", "tenants/tenantfile", "service/notify"}, "local commands work without a running service: they start no manager and no simulated fabric"},
 	{"command/demo", []string{"internal/outfile", "internal/phrase", "service/control/identity", "web", "service/control/rollouts", "service/control/tenancy", "service/control/usecases", "api", "ccconfig/ibcc", "command/cmdline", "internal/listen", "internal/usage", "policy", "service/config", "service/control", "service/site", "sim/etherlive", "sim/lab/evaluate", "sim/live", "sim/plane", "sim/scenario", "sim/simdev", "sim/tenantnet", "subnet", "tenants"}, "a demo runs live fabrics under a manager that service/app starts"},
 	{"command/lab", []string{"internal/buildinfo", "internal/outfile", "internal/loopback", "subnet", "ccconfig/profile", "command/cmdline", "internal/phrase", "internal/plot", "internal/progress", "internal/stats", "internal/usage", "policy", "service/config", "service/site", "sim/lab/calibrate", "sim/lab/evaluate", "sim/lab/reproduce", "sim/live", "sim/record", "sim/scenario", "sim/simdev", "tenants"}, "the laboratory runs simulations without a service; from service/ it imports only the readers of sources"},
@@ -239,7 +241,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "internal/fieldwise", "internal/num", "internal/disjoint", "service/audit", "service/series/rules", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
-	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/halves", "policy/plan", "policy/diff", "policy/model", "policy/colour", "policy/sl", "policy/ib", "policy/roce", "policy/wrcc", "policy/whatif", "policy/admit", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/lab/reproduce", "sim/lab/evaluate",
+	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/qos", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/halves", "policy/plan", "policy/diff", "policy/model", "policy/colour", "policy/grouping", "policy/sl", "policy/ib", "policy/roce", "policy/wrcc", "policy/whatif", "policy/admit", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/lab/reproduce", "sim/lab/evaluate",
 }
 
 // only maps a library to the packages that may import it, and why.

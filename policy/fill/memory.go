@@ -149,7 +149,8 @@ func (e *engine) refresh(l *link) {
 			}
 			member = e.classes[g.first].first
 		}
-		n := e.p.group(e.flows[e.members[member].flow], l.id, g.first)
+		f := e.flows[e.members[member].flow]
+		n := e.p.group(e.p.Tenant[f], e.p.tenantWeight(f, l.id), g.first)
 		g.weight, g.floor, g.ceil = n.weight, n.floor, n.ceil
 	}
 	if l.gfirst < l.glast {
