@@ -2,6 +2,7 @@ package etherlive
 
 import (
 	"fmt"
+	"maps"
 
 	"fairlane/internal/quantity"
 	"fairlane/sim/ether"
@@ -74,6 +75,31 @@ func (n *NIC) configureClasses(p *plane.PortState) {
 			n.problem(net.SetCode(q.ref, n.f.codeOf(at, p.DSCP)))
 		}
 	}
+}
+
+// SetDSCPs changes the DSCPs that the applications of tenants choose for their queue pairs: see Options.DSCPs. It returns an error for a DSCP out of
+// range, and then changes nothing.
+func (f *Fabric) SetDSCPs(dscps map[string]uint8) error {
+	if err := checkDSCPs(dscps); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.clock.Wake()
+	f.o.DSCPs = maps.Clone(dscps)
+	for _, n := range f.nics {
+		n.configureClasses(&n.state)
+	}
+	return nil
+}
+
+func checkDSCPs(dscps map[string]uint8) error {
+	for tenant, dscp := range dscps {
+		if dscp >= plane.DSCPs {
+			return fmt.Errorf("DSCP %d of tenant %q: want 0 to %d", dscp, tenant, plane.DSCPs-1)
+		}
+	}
+	return nil
 }
 
 // codeOf returns the DSCP of a queue pair: the one that its tenant's applications choose, or the port's.

@@ -109,10 +109,8 @@ func New(topo *subnet.Fabric, flows []tenants.Flow, o Options) (*Fabric, error) 
 			return nil, fmt.Errorf("class of traffic %d: %w", i, err)
 		}
 	}
-	for tenant, dscp := range o.DSCPs {
-		if dscp >= plane.DSCPs {
-			return nil, fmt.Errorf("DSCP %d of tenant %q: want 0 to %d", dscp, tenant, plane.DSCPs-1)
-		}
+	if err := checkDSCPs(o.DSCPs); err != nil {
+		return nil, err
 	}
 	if o.Priority == 0 {
 		o.Priority = plane.RoCEPriority

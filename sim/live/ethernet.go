@@ -62,7 +62,7 @@ func CaseOf(s *scenario.Scenario) (*Case, error) {
 	}
 	c := &Case{
 		Name: s.Name, Description: s.Description, Plane: policy.PlaneRoCE, Fabric: s.Fabric, Seed: s.Config.Seed,
-		Buffer: e.Model.Buffer, Buffers: e.SwitchBuffers(s.Fabric),
+		Buffer: e.Model.Buffer, Buffers: e.SwitchBuffers(s.Fabric), Classes: e.Classes,
 	}
 	if e.WRCC != nil {
 		c.Plane = policy.PlaneWRCC
