@@ -43,7 +43,7 @@ var jsonSections = map[reflect.Type]string{
 	reflect.TypeFor[policy.RoCEPlan]():          "RoCE",
 	reflect.TypeFor[policy.NICPlan]():           "NIC ports",
 	reflect.TypeFor[policy.ECNPlan]():           "Switches on RoCE",
-	reflect.TypeFor[policy.RoCEClass]():           "Traffic classes on RoCE",
+	reflect.TypeFor[policy.RoCEClass]():         "Traffic classes on RoCE",
 	reflect.TypeFor[qos.ClassShare]():           "Shares of traffic classes",
 	reflect.TypeFor[qos.QueueWeight]():          "Weights of queues",
 	reflect.TypeFor[ecn.QueueMarking]():         "Queues",
