@@ -65,6 +65,12 @@ func optionsIn(o *gen.CompileOptions) policy.Options {
 		PerQP: policy.PerQPMode(deref(o.PerQP)), TableEntries: deref(o.TableEntries),
 		Plane: policy.Plane(deref(o.Plane)), Profile: deref(o.Profile), VLArbitration: deref(o.VlArbitration),
 	}
+	out.Lever = policy.Lever(deref(o.Lever))
+	if o.Classes != nil {
+		out.Classes = mapped(o.Classes, func(c gen.TrafficClass) policy.TrafficClass {
+			return policy.TrafficClass{DSCP: uint8(c.Dscp), Queue: uint8(c.Queue)}
+		})
+	}
 	if o.ReservedSls != nil { // an empty list differs from an omitted one
 		out.ReservedSLs = mapped(o.ReservedSls, func(sl gen.SL) ident.SL { return ident.SL(sl) })
 	}
@@ -76,6 +82,12 @@ func optionsOut(o policy.Options) gen.CompileOptions {
 		Mode: optional(gen.CompileOptionsMode(o.Mode)), CCTLaw: optional(gen.CompileOptionsCCTLaw(o.CCTLaw)),
 		TimerRestart: optional(o.TimerRestart), PerQP: optional(gen.CompileOptionsPerQP(o.PerQP)), TableEntries: optional(o.TableEntries),
 		Plane: optional(gen.CompileOptionsPlane(o.Plane)), Profile: optional(o.Profile), VlArbitration: optional(o.VLArbitration),
+	}
+	out.Lever = optional(gen.CompileOptionsLever(o.Lever))
+	if o.Classes != nil {
+		out.Classes = mapped(o.Classes, func(c policy.TrafficClass) gen.TrafficClass {
+			return gen.TrafficClass{Dscp: int(c.DSCP), Queue: int(c.Queue)}
+		})
 	}
 	if o.ReservedSLs != nil {
 		out.ReservedSls = mapped(o.ReservedSLs, func(sl ident.SL) gen.SL { return gen.SL(sl) })

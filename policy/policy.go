@@ -12,6 +12,7 @@
 package policy
 
 import (
+	"fairlane/ccconfig/qos"
 	"fairlane/policy/admit"
 	"fairlane/policy/diff"
 	"fairlane/policy/ib"
@@ -65,6 +66,12 @@ type (
 	NICPlan = plan.NICPlan
 	// ECNPlan is the desired marking of one switch.
 	ECNPlan = plan.ECNPlan
+	// Lever is what divides links among tenants on the RoCE plane.
+	Lever = model.Lever
+	// TrafficClass is a class of traffic that a site provides end to end.
+	TrafficClass = qos.TrafficClass
+	// RoCEClass is a traffic class with its tenants.
+	RoCEClass = plan.RoCEClass
 	// RoCEPlacement states how devices identify a tenant's traffic on a port.
 	RoCEPlacement = plan.RoCEPlacement
 	// FunctionShare is the share of a port that a plan gives to a virtual function.
@@ -174,6 +181,13 @@ const (
 	ModeTheorem1 = model.ModeTheorem1
 )
 
+// Levers of the RoCE plane.
+const (
+	LeverDCQCN   = model.LeverDCQCN
+	LeverClasses = model.LeverClasses
+	LeverBoth    = model.LeverBoth
+)
+
 // CCT laws.
 const (
 	CCTGeometric = model.CCTGeometric
@@ -203,6 +217,8 @@ const (
 	CodeOverbooked         = plan.CodeOverbooked
 	CodeClaimsExceed       = plan.CodeClaimsExceed
 	CodeDCQCNSharedPort    = plan.CodeDCQCNSharedPort
+	CodeClassShared        = plan.CodeClassShared
+	CodeQueueWeights       = plan.CodeQueueWeights
 	CodeUncalibratedSpeed  = plan.CodeUncalibratedSpeed
 	CodeSLSplit            = plan.CodeSLSplit
 	CodeLanesNeedSM        = plan.CodeLanesNeedSM

@@ -127,6 +127,27 @@ func (e CompileOptionsCCTLaw) Valid() bool {
 	}
 }
 
+// Defines values for CompileOptionsLever.
+const (
+	CompileOptionsLeverBoth    CompileOptionsLever = "both"
+	CompileOptionsLeverClasses CompileOptionsLever = "classes"
+	CompileOptionsLeverDcqcn   CompileOptionsLever = "dcqcn"
+)
+
+// Valid indicates whether the value is a known member of the CompileOptionsLever enum.
+func (e CompileOptionsLever) Valid() bool {
+	switch e {
+	case CompileOptionsLeverBoth:
+		return true
+	case CompileOptionsLeverClasses:
+		return true
+	case CompileOptionsLeverDcqcn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CompileOptionsMode.
 const (
 	CompileOptionsModeProduct  CompileOptionsMode = "product"
@@ -1828,6 +1849,12 @@ type CompileOptions struct {
 	// CCTLaw Shape of the congestion control table; the default is geometric.
 	CCTLaw *CompileOptionsCCTLaw `json:"cct_law,omitempty"`
 
+	// Classes Traffic classes that the site provides for tenants on the plane roce; needed unless the lever is dcqcn.
+	Classes []TrafficClass `json:"classes,omitempty"`
+
+	// Lever What divides links among tenants on the plane roce: DCQCN registers (the default), traffic classes, or classes with DCQCN registers among the tenants of a class.
+	Lever *CompileOptionsLever `json:"lever,omitempty"`
+
 	// Mode Law by which settings enforce weights; the default is product.
 	Mode *CompileOptionsMode `json:"mode,omitempty"`
 
@@ -1855,6 +1882,9 @@ type CompileOptions struct {
 
 // CompileOptionsCCTLaw Shape of the congestion control table; the default is geometric.
 type CompileOptionsCCTLaw string
+
+// CompileOptionsLever What divides links among tenants on the plane roce: DCQCN registers (the default), traffic classes, or classes with DCQCN registers among the tenants of a class.
+type CompileOptionsLever string
 
 // CompileOptionsMode Law by which settings enforce weights; the default is product.
 type CompileOptionsMode string
@@ -4603,6 +4633,12 @@ type TopologyNode struct {
 
 // TopologyNodeKind defines model for TopologyNode.Kind.
 type TopologyNodeKind string
+
+// TrafficClass Packets with the DSCP use the priority and the traffic class of NIC ports, and the queue of switch ports, with the number queue.
+type TrafficClass struct {
+	Dscp  int `json:"dscp"`
+	Queue int `json:"queue"`
+}
 
 // User defines model for User.
 type User struct {

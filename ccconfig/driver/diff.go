@@ -79,7 +79,7 @@ func (s Settings) Clone() Settings {
 		c.NIC = s.NIC.clone()
 	}
 	if s.Queues != nil {
-		c.Queues = &QueueState{Marking: slices.Clone(s.Queues.Marking)}
+		c.Queues = &QueueState{Marking: slices.Clone(s.Queues.Marking), Weights: slices.Clone(s.Queues.Weights)}
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/fieldwise"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -30,6 +31,10 @@ type NICState struct {
 	// AllShares means that Params contains every desired share of a virtual function (ShareParam). A function without an entry
 	// must have the share 0, for example after its tenant left.
 	AllShares bool `json:"all_shares,omitempty"`
+	// Shares are the parts of the port's traffic classes, by class: see ShareParams. Set, they are complete, because the parts of a
+	// port sum to 100 percent. Nil means that Fairlane does not divide the port by class. They occur only in desired states:
+	// observed ones have the parameters.
+	Shares []qos.ClassShare `json:"shares,omitempty"`
 	// Acting holds the current values of parameters whose values in Params take effect at the next firmware reset. It occurs
 	// only in observed states; Diff ignores it.
 	Acting []NICParam `json:"acting,omitempty"`
@@ -45,9 +50,12 @@ type NICParam struct {
 	Value uint64 `json:"value"`           // in the parameter's unit
 }
 
-// QueueState is the marking of an Ethernet switch's queues. Queues without an entry are not changed.
+// QueueState is the marking of an Ethernet switch's queues, and their weights. Queues without an entry are not changed.
 type QueueState struct {
 	Marking []ecn.QueueMarking `json:"marking"` // by port, then queue; no duplicates
+	// Weights are those of queues with a weighted scheduler, by port, then queue; no duplicates. An observed state has those in
+	// force.
+	Weights []qos.QueueWeight `json:"weights,omitempty"`
 }
 
 // NICCapabilities are the supported settings of a NIC port.
@@ -58,6 +66,7 @@ type NICCapabilities struct {
 	WRCC   bool     `json:"wrcc"`            // supports senders with weights
 	Most   int      `json:"most_senders"`    // largest number of such senders
 	Reset  []string `json:"reset,omitempty"` // parameters that take effect only after a firmware reset
+	Shares bool     `json:"shares"`          // the port can be divided by traffic class: tsa and tc_bw are writable
 }
 
 // QueueCapabilities are the supported settings of an Ethernet switch.
@@ -67,6 +76,14 @@ type QueueCapabilities struct {
 	Profiles int `json:"profiles"` // different markings at the same time; 0 means unlimited
 	// Marked are the queues, ascending, that currently mark on some port.
 	Marked []uint8 `json:"marked,omitempty"`
+	// Weighted are the queues, by port, whose weights can be written: each has a weighted scheduler that no other queue uses.
+	Weighted []PortQueues `json:"weighted,omitempty"`
+}
+
+// PortQueues are queues of a switch port.
+type PortQueues struct {
+	Port   ident.PortNum `json:"port"`
+	Queues []uint8       `json:"queues"` // ascending
 }
 
 // ethernet reports whether the device is on a plane without LIDs.
@@ -78,6 +95,9 @@ func (s *NICState) validateRanges() error {
 		if i > 0 && compareParams(s.Params[i-1], p) >= 0 {
 			return fieldwise.Bad(fmt.Sprintf("nic.params[%d]", i), p.key(), "parameters by name and index, each once")
 		}
+	}
+	if err := s.validateShares(); err != nil {
+		return err
 	}
 	if s.WRCC != nil {
 		return s.WRCC.Validate()
@@ -115,7 +135,7 @@ var richest = sync.OnceValue(func() *nicparam.Table {
 
 // diffNIC adds the desired parameters that are absent or different.
 func diffNIC(ds *fieldwise.Differences, want, got *NICState) {
-	for _, w := range slices.Concat(want.Params, want.Cleared(got)) {
+	for _, w := range slices.Concat(want.Params, want.Cleared(got), want.ShareParams()) {
 		g, ok := got.Param(w.Name, w.Index)
 		if !ok {
 			ds.Add("nic."+w.key(), strconv.FormatUint(w.Value, 10), fieldwise.Absent)
@@ -189,7 +209,7 @@ func (s *NICState) Now(name string, index int) (uint64, bool) {
 func (s *NICState) Sort() { slices.SortFunc(s.Params, compareParams) }
 
 func (s *NICState) clone() *NICState {
-	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares, Acting: slices.Clone(s.Acting)}
+	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares, Shares: slices.Clone(s.Shares), Acting: slices.Clone(s.Acting)}
 	if s.WRCC != nil {
 		out.WRCC = s.WRCC.Clone()
 	}
@@ -221,10 +241,10 @@ func (s *QueueState) validate(ports int) error {
 			return fmt.Errorf("%s%w", at, err)
 		}
 	}
-	return nil
+	return s.validateWeights(ports)
 }
 
-// diffQueues adds the desired queues that are absent or have a different marking.
+// diffQueues adds the desired queues that are absent or have a different marking or weight.
 func diffQueues(ds *fieldwise.Differences, want, got *QueueState) {
 	for _, w := range want.Marking {
 		at := fmt.Sprintf("queues[%d/%d]", w.Port, w.Queue)
@@ -235,6 +255,14 @@ func diffQueues(ds *fieldwise.Differences, want, got *QueueState) {
 		ds.Number(at+".min_bytes", uint64(w.Marking.Min), uint64(g.Min))
 		ds.Number(at+".max_bytes", uint64(w.Marking.Max), uint64(g.Max))
 		ds.Number(at+".p_max_percent", uint64(w.Marking.PMaxPct), uint64(g.PMaxPct))
+	}
+	for _, w := range want.Weights {
+		at := fmt.Sprintf("queues[%d/%d].weight", w.Port, w.Queue)
+		if g, ok := got.Weight(w.Port, w.Queue); ok {
+			ds.Number(at, uint64(w.Weight), uint64(g))
+		} else {
+			ds.Add(at, strconv.Itoa(int(w.Weight)), fieldwise.Absent)
+		}
 	}
 }
 
@@ -248,7 +276,10 @@ func (s *QueueState) Queue(port ident.PortNum, queue uint8) (ecn.Marking, bool) 
 }
 
 // Sort sorts the queues.
-func (s *QueueState) Sort() { slices.SortFunc(s.Marking, compareQueues) }
+func (s *QueueState) Sort() {
+	slices.SortFunc(s.Marking, compareQueues)
+	slices.SortFunc(s.Weights, compareWeights)
+}
 
 func compareQueues(a, b ecn.QueueMarking) int {
 	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Queue, b.Queue))

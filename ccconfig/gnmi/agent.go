@@ -75,6 +75,7 @@ func (a *agent) capabilities(ctx context.Context, dev driver.Device) (driver.Cap
 	}
 	slices.Sort(c.Params)
 	slices.Sort(c.Reset)
+	c.Shares = slices.Contains(c.Params, driver.PercentParam) && slices.Contains(c.Params, driver.SelectionParam)
 	if len(c.Params) == 0 && !c.WRCC {
 		return driver.Capabilities{}, errUnsupported(dev)
 	}

@@ -16,6 +16,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/phrase"
 	"fairlane/wrcc"
 )
@@ -38,6 +39,9 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	desiredFields, changed, missing := o.desiredFields(want.NIC, a.s.d.rows)
 	if len(missing) > 0 {
 		return r, a.missing(ctx, dev, o, missing)
+	}
+	if foreign := want.NIC.Foreign(o.settings); len(foreign) > 0 {
+		return r, driver.Refusef(driver.ErrUnsupported, "%s: %s", dev, foreignText(foreign))
 	}
 	// Unchanged values may be illegal; only changed values must be legal.
 	if err := (driver.Settings{NIC: changed}).Validate(dev); err != nil {
@@ -88,7 +92,7 @@ func (o *observed) desiredFields(want *driver.NICState, rows *nicparam.Table) (o
 	changed = &driver.NICState{}
 	var params gnmitree.Path // of the port, or of the card
 	of := -1
-	whole := driver.NICState{Params: slices.Concat(want.Params, want.Cleared(o.settings))}
+	whole := driver.NICState{Params: slices.Concat(want.Params, want.Cleared(o.settings), want.ShareParams())}
 	whole.Sort()
 	for _, p := range whole.Params {
 		row, known := rows.Find(p.Name)
@@ -114,11 +118,39 @@ func (o *observed) desiredFields(want *driver.NICState, rows *nicparam.Table) (o
 		}
 		out = append(out, w)
 	}
+	o.completeShares(changed, &whole)
 	if want.WRCC != nil {
 		changed.WRCC = want.WRCC
 		out = append(out, o.senders(want.WRCC))
 	}
 	return out, changed, missing
+}
+
+// completeShares adds to changed parameters of traffic classes those of all classes, because they are checked together.
+func (o *observed) completeShares(changed, want *driver.NICState) {
+	of := func(p driver.NICParam) bool { return p.Name == driver.PercentParam || p.Name == driver.SelectionParam }
+	if !slices.ContainsFunc(changed.Params, of) {
+		return
+	}
+	for _, p := range o.settings.Params {
+		if _, has := changed.Param(p.Name, p.Index); has || !of(p) {
+			continue
+		}
+		if v, set := want.Param(p.Name, p.Index); set {
+			p.Value = v
+		}
+		changed.Params = append(changed.Params, p)
+		changed.Sort()
+	}
+}
+
+// foreignText names the traffic classes outside the plan that have bandwidth, with the remedy.
+func foreignText(foreign []qos.ClassShare) string {
+	names := make([]string, len(foreign))
+	for i, c := range foreign {
+		names[i] = fmt.Sprintf("%d (%d %%)", c.Class, c.Percent)
+	}
+	return fmt.Sprintf("traffic classes %s have bandwidth and are not of the plan, whose shares are the whole port: give them 0 %%, or strict priority, or add them to the classes of the site", strings.Join(names, ", "))
 }
 
 // missing returns the error for parameters without a value. Unreadable parameters may become readable later; parameters that

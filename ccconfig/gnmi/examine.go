@@ -17,11 +17,16 @@ var _ driver.Examiner = (*Driver)(nil)
 
 // Examine implements driver.Examiner: it evaluates a NIC port by got, and a switch by its tables, which it reads now.
 func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
-	if n.RoCE == nil {
+	classes := n.Traffic()
+	if len(classes) == 0 {
 		return nil, nil
 	}
 	if dev.Kind == subnet.KindSwitch {
-		list, err := d.Preflight(ctx, dev, Expectation{DSCP: int(n.RoCE.DSCP), Queue: n.RoCE.Queue, Lossless: n.RoCE.Lossless})
+		expect := make([]Expectation, len(classes))
+		for i, c := range classes {
+			expect[i] = Expectation{DSCP: int(c.DSCP), Queue: c.Queue, Lossless: c.Lossless}
+		}
+		list, err := d.PreflightClasses(ctx, dev, expect)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +46,7 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 		}
 		return !slices.Contains(caps.Params, name)
 	}
-	return prereq.NIC(*n.RoCE, got.NIC.Now, lacks), nil
+	return prereq.NICClasses(classes, got.NIC.Now, lacks), nil
 }
 
 // switchItems converts the findings that prevent congestion control to prerequisites. Other findings concern shares, or

@@ -11,6 +11,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/gnmi/gnmitree"
+	"fairlane/ccconfig/qos"
 	"fairlane/subnet/ident"
 )
 
@@ -148,6 +149,65 @@ func JudgeOpenConfig(interfaces, policies, classifiers []byte, n int) ([]PortSch
 	served := q.scheduling(m, n)
 	f.schedules(served, Expectation{DSCP: 26, Queue: 3}, func(port string) int { return q.queueOf(m, port, cnpDSCP) })
 	return served, f.listed(m.ports[:n]), nil
+}
+
+// PlanWeights reads SONiC's tables, plans one desired weight, and applies the plan to what was read. before and after are the settings
+// that a read returns. The error is that of the plan, or of the tables.
+func PlanWeights(ports, queues, schedulers, asic []byte, n int, want qos.QueueWeight) (before, after driver.Settings, err error) {
+	t := map[string]table{}
+	for name, text := range map[string][]byte{"PORT": ports, "QUEUE": queues, "SCHEDULER": schedulers, "ASIC": asic} {
+		if t[name], err = parseTable(text); err != nil {
+			return before, after, err
+		}
+	}
+	m, err := parseMarking(t, n)
+	if err == nil {
+		err = m.consistent()
+	}
+	if err != nil {
+		return before, after, err
+	}
+	countWeights(t["ASIC"])
+	before = settingsOf(nil, &m.weights)
+	change, err := m.weights.planFor([]qos.QueueWeight{want}, m.queueLabel)
+	if err != nil {
+		return before, after, err
+	}
+	m.weights.put(change)
+	return before, settingsOf(nil, &m.weights), nil
+}
+
+// PlanOpenConfigWeights is PlanWeights for the trees of interfaces and scheduler policies.
+func PlanOpenConfigWeights(interfaces, policies []byte, n int, want qos.QueueWeight) (before, after driver.Settings, err error) {
+	var tree ocQoS
+	var q ocServing
+	for i, into := range []any{&tree.Interfaces, &q.Policies} {
+		v := [][]byte{interfaces, policies}[i]
+		if err := unqualified(answer{updates: []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: v}}}}}, into); err != nil {
+			return before, after, err
+		}
+	}
+	m, err := tree.marking(n)
+	if err != nil {
+		return before, after, err
+	}
+	w := q.weights(m, n)
+	before = settingsOf(nil, &w.weightState)
+	change, err := w.planFor([]qos.QueueWeight{want}, m.queueLabel)
+	if err != nil {
+		return before, after, err
+	}
+	w.put(change)
+	return before, settingsOf(nil, &w.weightState), nil
+}
+
+// put applies changes to the state.
+func (s *weightState) put(change map[string]uint8) {
+	for name, v := range change {
+		o := s.objects[name]
+		o.weight, o.acting = v, v
+		s.objects[name] = o
+	}
 }
 
 // NameIn returns the switch's name in an answer with one value.

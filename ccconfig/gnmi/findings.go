@@ -20,6 +20,7 @@ const (
 	FindingPeak        = "peak-rate"         // the queue or the port is limited below the link's rate
 	FindingUnscheduled = "scheduler-none"    // the queue has no scheduler, but others do
 	FindingScheduler   = "scheduler-broken"  // a scheduler has invalid values
+	FindingIdle        = "weight-idle"       // a weight of the configuration is not in force
 	FindingDangling    = "reference-missing" // a reference to a missing row
 	FindingTwice       = "queue-twice"       // two rows or schedulers for the same queue
 	FindingRow         = "queue-row-broken"  // invalid key of a row of QUEUE

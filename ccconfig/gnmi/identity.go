@@ -18,7 +18,7 @@ import (
 // because their agents find them by GUID.
 type switchDialect interface {
 	dialect
-	preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error)
+	preflight(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error)
 	scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error)
 	count(ctx context.Context, dev driver.Device, port ident.PortNum, queues []uint8) ([]QueueReading, error)
 	// nameAt returns the path of the host name, and nameIn extracts it from the answer; empty means that there is none.

@@ -62,6 +62,9 @@ type ocInput struct {
 		Queue  string    `json:"queue"`
 		Weight *ocNumber `json:"weight"`
 	} `json:"config"`
+	State struct {
+		Weight *ocNumber `json:"weight"`
+	} `json:"state"`
 }
 
 // ocRates are in bit/s, or in percent of the interface's rate.
@@ -124,22 +127,35 @@ func (c *openConfig) serving(ctx context.Context, dev driver.Device, m *ocMarkin
 
 // schedulers reads policies, classifiers and forwarding groups. Missing ones are empty.
 func (c *openConfig) schedulers(ctx context.Context, dev driver.Device) (*ocServing, error) {
-	var q ocServing
-	names := []string{"scheduler-policies", "classifiers", "forwarding-groups"}
-	for i, into := range []any{&q.Policies, &q.Classifiers, &q.Groups} {
-		name := names[i]
-		answers, err := c.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, []gnmitree.Path{qosPath(name)}})
-		if code := status.Code(err); code == codes.NotFound || code == codes.Unimplemented || err == nil && len(answers[0].updates) == 0 {
-			continue
-		}
-		if err != nil {
-			return nil, c.s.classify(ctx, name, dev, err)
-		}
-		if err := unqualified(answers[0], into); err != nil {
-			return nil, fmt.Errorf("%s of %s: %w", name, dev, err)
-		}
+	q, err := c.policies(ctx, dev)
+	if err != nil {
+		return nil, err
 	}
-	return &q, nil
+	if err := c.part(ctx, dev, "classifiers", gpb.GetRequest_CONFIG, &q.Classifiers); err != nil {
+		return nil, err
+	}
+	return q, c.part(ctx, dev, "forwarding-groups", gpb.GetRequest_CONFIG, &q.Groups)
+}
+
+// policies reads the scheduler policies, with their state: it has the weights in force.
+func (c *openConfig) policies(ctx context.Context, dev driver.Device) (*ocServing, error) {
+	var q ocServing
+	return &q, c.part(ctx, dev, "scheduler-policies", gpb.GetRequest_ALL, &q.Policies)
+}
+
+// part reads a container of /qos. A missing one changes nothing.
+func (c *openConfig) part(ctx context.Context, dev driver.Device, name string, kind gpb.GetRequest_DataType, into any) error {
+	answers, err := c.s.get(ctx, query{kind, gpb.Encoding_JSON_IETF, []gnmitree.Path{qosPath(name)}})
+	if code := status.Code(err); code == codes.NotFound || code == codes.Unimplemented || err == nil && len(answers[0].updates) == 0 {
+		return nil
+	}
+	if err != nil {
+		return c.s.classify(ctx, name, dev, err)
+	}
+	if err := unqualified(answers[0], into); err != nil {
+		return fmt.Errorf("%s of %s: %w", name, dev, err)
+	}
+	return nil
 }
 
 // withLinks reads the link rates to compare with peak rates. If the switch does not report them, they stay 0.

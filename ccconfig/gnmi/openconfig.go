@@ -77,11 +77,23 @@ func (c *openConfig) capabilities(ctx context.Context, dev driver.Device) (drive
 			most = max(most, int(k.queue)+1)
 		}
 	}
-	return driver.Capabilities{Queues: &driver.QueueCapabilities{Ports: len(m.ports), Queues: most, Marked: markedQueues(m.observed())}}, nil
+	w, err := c.weights(ctx, dev, m)
+	if err != nil {
+		return driver.Capabilities{}, err
+	}
+	return driver.Capabilities{Queues: &driver.QueueCapabilities{Ports: len(m.ports), Queues: most, Marked: markedQueues(m.observed()), Weighted: w.own()}}, nil
 }
 
 func (c *openConfig) read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
-	return settingsOf(c.marking(ctx, dev))
+	m, err := c.marking(ctx, dev)
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	w, err := c.weights(ctx, dev, m)
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	return settingsOf(m.observed(), &w.weightState), nil
 }
 
 func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
@@ -103,7 +115,19 @@ func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.S
 	if err != nil {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}
-	return c.s.execute(ctx, dev, want.Queues, plan, m.operations(plan), func(_, err error) error { return err })
+	change, ops := queueChange{markingPlan: plan}, m.operations(plan)
+	if len(want.Queues.Weights) > 0 {
+		w, err := c.weights(ctx, dev, m)
+		if err != nil {
+			return r, driver.Unsent(err)
+		}
+		weights, err := w.planFor(want.Queues.Weights, m.queueLabel)
+		if err != nil {
+			return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
+		}
+		change.weights, ops = w.changedQueues(weights), append(ops, w.operations(weights)...)
+	}
+	return c.s.execute(ctx, dev, want.Queues, change, ops, func(_, err error) error { return err })
 }
 
 // operations returns the operations of the Set for a plan.

@@ -21,15 +21,22 @@ type Expectation struct {
 
 // Preflight compares the classes of service of a switch with a plan's assumptions. It writes nothing.
 func (d *Driver) Preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error) {
-	if x.DSCP < 0 || x.DSCP > 63 || x.Queue > ecn.MaxQueue {
-		return nil, fmt.Errorf("%w: DSCP %d and queue %d, want 0 to 63 and 0 to %d", driver.ErrInvalid, x.DSCP, x.Queue, ecn.MaxQueue)
+	return d.PreflightClasses(ctx, dev, []Expectation{x})
+}
+
+// PreflightClasses is Preflight for several classes of traffic.
+func (d *Driver) PreflightClasses(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
+	for _, x := range classes {
+		if x.DSCP < 0 || x.DSCP > 63 || x.Queue > ecn.MaxQueue {
+			return nil, fmt.Errorf("%w: DSCP %d and queue %d, want 0 to 63 and 0 to %d", driver.ErrInvalid, x.DSCP, x.Queue, ecn.MaxQueue)
+		}
 	}
 	c, release, err := d.switchOf(ctx, dev)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return c.preflight(ctx, dev, x)
+	return c.preflight(ctx, dev, classes)
 }
 
 // nameless adds a finding if a switch does not report its name.
@@ -39,7 +46,7 @@ func (f *findings) nameless(s *session) {
 	}
 }
 
-func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error) {
+func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
 	t, err := c.s.tables(ctx, dev, configDB, preflightTables()...)
 	if err != nil {
 		return nil, err
@@ -52,10 +59,18 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation)
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}
 	ports := m.ports[:dev.Ports]
-	marked := markedPorts(m.observed(), len(ports), x.Queue)
+	all := make([]bool, len(ports))
+	for i := range all {
+		all[i] = true
+	}
+	for _, x := range classes {
+		for i, marked := range markedPorts(m.observed(), len(ports), x.Queue) {
+			all[i] = all[i] && marked
+		}
+	}
 	var asked []string
 	for i, name := range ports {
-		if _, ok := t["PORT_QOS_MAP"][name]; !ok || !marked[i] {
+		if _, ok := t["PORT_QOS_MAP"][name]; !ok || !all[i] {
 			asked = append(asked, name)
 		}
 	}
@@ -63,9 +78,15 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation)
 	if err != nil {
 		return nil, err
 	}
+	if err := c.verifyWeights(ctx, dev, m); err != nil {
+		return nil, err
+	}
 	var out findings
 	out.nameless(c.s)
-	out.sonic(m, t, linked, x, dev.Ports)
+	for _, x := range classes {
+		out.sonic(m, t, linked, x, dev.Ports)
+	}
+	out.idle(m.weights.idle())
 	if c.guarded() {
 		out.add(FindingGuarded, "", fmt.Sprintf("the switch has refused changes of WRED profiles but to %s: pre-provision the others, or extend its guard list", m.stockName()))
 	}
@@ -179,7 +200,7 @@ func (f *findings) broken(profiles map[string]profile) {
 	}
 }
 
-func (c *openConfig) preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error) {
+func (c *openConfig) preflight(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
 	m, err := c.marking(ctx, dev)
 	if err != nil {
 		return nil, err
@@ -191,15 +212,23 @@ func (c *openConfig) preflight(ctx context.Context, dev driver.Device, x Expecta
 	ports := m.ports[:dev.Ports]
 	var out findings
 	out.nameless(c.s)
-	out.unmarked(m.observed(), ports, x.Queue, func(string) bool { return false })
+	for _, x := range classes {
+		out.unmarked(m.observed(), ports, x.Queue, func(string) bool { return false })
+	}
 	out.broken(m.profiles)
 	for _, s := range m.slots {
 		if _, ok := m.profiles[s.profile]; s.profile != "" && !ok && s.port > 0 {
 			out.add(FindingDangling, m.ports[s.port-1], fmt.Sprintf("queue-management-profile %s is referred to and is not there: make it, or refer to another", s.profile))
 		}
 	}
-	out.schedules(served, x, func(port string) int { return q.queueOf(m, port, cnpDSCP) })
-	if x.Lossless {
+	lossless := false
+	for _, x := range classes {
+		out.schedules(served, x, func(port string) int { return q.queueOf(m, port, cnpDSCP) })
+		lossless = lossless || x.Lossless
+	}
+	weights := q.weights(m, dev.Ports)
+	out.idle(weights.idle())
+	if lossless {
 		out.add(FindingUnknown, "", "OpenConfig has no model of priority flow control: see on the switch that pause is on")
 	}
 	return out.listed(ports), nil

@@ -11,6 +11,7 @@ import (
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/gnmidev"
@@ -70,7 +71,7 @@ func TestSimulatedSwitches(t *testing.T) {
 					continue
 				}
 				wellApplied(t, d, dev, want)
-				if got := (driver.Settings{Queues: &driver.QueueState{Marking: w.Marking()}}); !want.Equal(got) {
+				if got := (driver.Settings{Queues: &driver.QueueState{Marking: w.Marking(), Weights: w.Weights()}}); !want.Equal(got) {
 					t.Errorf("the switch has other settings: %v", want.Diff(got))
 				}
 			}
@@ -153,5 +154,67 @@ func TestSharesOfFunctionsOfPodsActInsteadOfThoseOfManagers(t *testing.T) {
 	}
 	if c, err := d.ReadCounters(t.Context(), dev); err != nil || !c.ServesPods || len(c.Functions) != 4 || c.Functions[2].Tenant != "red" || c.Functions[1].Tenant != "" {
 		t.Errorf("counters %+v, %v", c, err)
+	}
+}
+
+// TestSharesOfTrafficClasses divides a NIC port among traffic classes, and returns it to what it had.
+func TestSharesOfTrafficClasses(t *testing.T) {
+	t.Parallel()
+	s, r := simulatedDevices(t)
+	o := nicHost(0x51)
+	o.Classes = []qos.TrafficClass{{DSCP: 26, Queue: 3}, {DSCP: 34, Queue: 4}, {DSCP: 10, Queue: 1}}
+	h, err := s.AddHost("host-1", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := ident.PortID{Node: 0x51, Port: 1}
+	d, dev := r.driver(t, gnmi.Agent), nicDevice(driver.PlaneRoCE, id, "host-1/P1")
+	if caps, err := d.Capabilities(t.Context(), dev); err != nil || !caps.NIC.Shares {
+		t.Fatalf("capabilities %+v: %v", caps.NIC, err)
+	}
+	before, err := d.Read(t.Context(), dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := func(list ...qos.ClassShare) driver.Settings {
+		return driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: "rpg_ai_rate", Value: 20}}, Shares: list}}
+	}
+	for _, want := range []driver.Settings{
+		share(qos.ClassShare{Class: 1, Percent: 4}, qos.ClassShare{Class: 3, Percent: 72}, qos.ClassShare{Class: 4, Percent: 24}),
+		share(qos.ClassShare{Class: 1}, qos.ClassShare{Class: 3, Percent: 50}, qos.ClassShare{Class: 4, Percent: 50}),
+	} {
+		sets := h.Sets()
+		wellApplied(t, d, dev, want)
+		if n := h.Sets() - sets; n != 1 {
+			t.Errorf("%d Sets, want one", n)
+		}
+		state, err := h.State(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range want.NIC.Shares {
+			if got := state.Service[c.Class]; got.Strict || got.Weight != max(1, c.Percent) {
+				t.Errorf("class %d is served with %+v, want %d %%", c.Class, got, c.Percent)
+			}
+		}
+	}
+	// A share that another program takes is a difference, and comes back.
+	if err := h.Put(id, []nicparam.Setting{{Key: nicparam.Key{Name: "tc_bw", Index: 3}, Value: 60}, {Key: nicparam.Key{Name: "tc_bw", Index: 4}, Value: 40}}); err != nil {
+		t.Fatal(err)
+	}
+	want := share(qos.ClassShare{Class: 1}, qos.ClassShare{Class: 3, Percent: 50}, qos.ClassShare{Class: 4, Percent: 50})
+	if got, err := d.Read(t.Context(), dev); err != nil || len(want.Diff(got)) != 2 {
+		t.Errorf("differences %v, %v", want.Diff(got), err)
+	}
+	wellApplied(t, d, dev, want)
+	// The state before the plan has parameters, and no shares.
+	wellApplied(t, d, dev, before)
+
+	// Bandwidth of a class outside the plan is not taken from it.
+	sets := h.Sets()
+	_, err = d.Apply(t.Context(), dev, share(qos.ClassShare{Class: 3, Percent: 60}, qos.ClassShare{Class: 4, Percent: 40}))
+	refused(t, "another class has bandwidth", err, driver.ErrUnsupported, "traffic classes 1 (33 %) have bandwidth", "add them to the classes of the site")
+	if h.Sets() != sets {
+		t.Error("a Set was sent")
 	}
 }

@@ -3,7 +3,6 @@ package gnmi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,8 +26,11 @@ const guardMemory = 10 * time.Minute
 // sonic is the dialect of switches with SONiC's native paths.
 type sonic struct {
 	s       *session
-	refused time.Time // time of the last rejection by the guard; zero means never
+	refused time.Time // time of the last rejection of a profile by the guard; zero means never
 	counts  *counterMemory
+
+	unweighed time.Time // time of the last rejection of a weight; zero means never
+	weighed   time.Time // time of the last change of a weight
 }
 
 func newSONiC(s *session) *sonic { return &sonic{s: s, counts: newCounterMemory()} }
@@ -86,7 +88,7 @@ func (c *sonic) marking(ctx context.Context, dev driver.Device) (*sonicMarking, 
 
 // survey reads the marking from the switch's tables, also if they are partly inconsistent.
 func (c *sonic) survey(ctx context.Context, dev driver.Device) (*sonicMarking, error) {
-	t, err := c.s.tables(ctx, dev, configDB, "PORT", "QUEUE", "WRED_PROFILE")
+	t, err := c.s.tables(ctx, dev, configDB, "PORT", "QUEUE", "WRED_PROFILE", "SCHEDULER", "PORT_QOS_MAP")
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +112,24 @@ func (c *sonic) capabilities(ctx context.Context, dev driver.Device) (driver.Cap
 		q.Profiles = 1
 	}
 	q.Marked = markedQueues(m.observed())
+	if !c.fixedWeights() {
+		q.Weighted = m.weights.own()
+	}
 	return driver.Capabilities{Queues: q}, nil
 }
 
 func (c *sonic) read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
-	return settingsOf(c.marking(ctx, dev))
+	m, err := c.marking(ctx, dev)
+	if err == nil {
+		err = c.verifyWeights(ctx, dev, m)
+	}
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	return settingsOf(m.observed(), &m.weights), nil
 }
 
-// apply changes profiles and references of queues in one Set.
+// apply changes profiles, references of queues to them, and weights of schedulers in one Set.
 func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	var r driver.Receipt
 	m, err := c.marking(ctx, dev)
@@ -128,20 +140,23 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if err != nil {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}
-	bold := plan.guardRejects(m.stock) || m.ownChange(plan)
+	weights, err := m.weights.planFor(want.Queues.Weights, m.queueLabel)
+	if err != nil {
+		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
+	}
+	bold, heavy := plan.guardRejects(m.stock) || m.ownChange(plan), len(weights) > 0
 	if bold && c.guarded() {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of WRED profiles but to %s: %s", dev, m.stockName(), m.explainGuard(plan, want.Queues.Marking))
 	}
-	return c.s.execute(ctx, dev, want.Queues, plan, m.operations(plan), func(cause, err error) error {
-		switch code := status.Code(cause); {
-		case ctx.Err() != nil, errors.Is(err, driver.ErrConflict):
-		case bold && slices.Contains(guardCodes(), code):
-			c.refused = time.Now()
-			return fmt.Errorf("set of %s: %w: the switch refuses it (%s: %s): %s", dev, driver.ErrUnsupported, code, status.Convert(cause).Message(), m.explainGuard(plan, want.Queues.Marking))
-		case code == codes.Internal || code == codes.Unknown:
-			return fmt.Errorf("set of %s: %w: %s: %s", dev, driver.ErrInvalid, code, status.Convert(cause).Message())
-		}
-		return err
+	if heavy && c.fixedWeights() {
+		return r, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of weights: %s", dev, weightsRefused)
+	}
+	if heavy {
+		c.weighed = time.Now()
+	}
+	change := queueChange{markingPlan: plan, weights: m.weights.changedQueues(weights)}
+	return c.s.execute(ctx, dev, want.Queues, change, append(m.operations(plan), weightOperations(weights)...), func(cause, err error) error {
+		return c.refusal(ctx, dev, cause, err, bold, heavy, func() string { return m.explainGuard(plan, want.Queues.Marking) })
 	})
 }
 

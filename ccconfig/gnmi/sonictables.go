@@ -139,6 +139,8 @@ type sonicMarking struct {
 	rows     []queueRow
 	profiles table
 
+	weights weightState
+
 	twice map[string][2]string // pairs of rows for the same queue, such as "Ethernet0|3"
 	bad   []string             // errors of invalid keys in QUEUE
 }
@@ -156,8 +158,8 @@ func (m *sonicMarking) consistent() error {
 	return nil
 }
 
-// parseMarking parses PORT, QUEUE and WRED_PROFILE for a switch with the given number of ports. Of two rows for the same queue
-// it uses the first.
+// parseMarking parses PORT, QUEUE, WRED_PROFILE, SCHEDULER and PORT_QOS_MAP for a switch with the given number of ports. Of two rows
+// for the same queue it uses the first.
 func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
 	m := &sonicMarking{ports: portNames(t["PORT"]), profiles: t["WRED_PROFILE"], twice: map[string][2]string{}}
 	if len(m.ports) < ports {
@@ -195,6 +197,7 @@ func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
 			}
 		}
 	}
+	m.parseWeights(t)
 	return m, nil
 }
 

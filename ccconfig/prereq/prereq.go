@@ -15,6 +15,19 @@ import (
 type Needs struct {
 	RoCE       *RoCE
 	InfiniBand *InfiniBand
+	// Classes are the classes of traffic of a plan that divides links among them. Set, they replace RoCE.
+	Classes []RoCE
+}
+
+// Traffic returns the assumptions about each class of RoCE traffic; nil on other planes.
+func (n *Needs) Traffic() []RoCE {
+	switch {
+	case len(n.Classes) > 0:
+		return n.Classes
+	case n.RoCE != nil:
+		return []RoCE{*n.RoCE}
+	}
+	return nil
 }
 
 // RoCE holds a plan's assumptions about RoCE traffic on a device.
@@ -23,6 +36,8 @@ type RoCE struct {
 	Priority uint8 // its priority on NICs, 0 to 7
 	Queue    uint8 // its queue on switches, 0 to 7
 	Lossless bool  // the priority requires pause
+	// Divided means that a plan divides ports among classes: the priority needs the NIC's traffic class of its number.
+	Divided bool
 }
 
 // ID identifies a prerequisite.
@@ -36,6 +51,7 @@ const (
 	Algorithm     ID = "algorithm"          // DCQCN is the active algorithm
 	Trust         ID = "trust"              // the port classifies by DSCP
 	DSCPPriority  ID = "dscp-priority"      // the DSCP maps to the priority
+	TrafficClass  ID = "traffic-class"      // the priority maps to the traffic class of its number
 	Pause         ID = "pause"              // PFC is enabled for the priority
 	TypeOfService ID = "type-of-service"    // connections have the DSCP, and are ECN-capable
 	CNPDSCP       ID = "cnp-dscp"           // notifications do not queue behind data
@@ -128,11 +144,48 @@ type nicRule struct {
 // NIC evaluates the prerequisites of DCQCN at a NIC port. lacks reports whether the host does not have a parameter at all, in
 // contrast to one that is unreadable now.
 func NIC(n RoCE, read Reader, lacks func(name string) bool) []Item {
+	return NICClasses([]RoCE{n}, read, lacks)
+}
+
+// NICClasses evaluates the prerequisites of several classes of traffic at a NIC port. A parameter on which several depend is one item, of
+// the first class whose prerequisite it does not meet. Applications choose their class themselves, so a type of service of any class is legal.
+func NICClasses(all []RoCE, read Reader, lacks func(name string) bool) []Item {
+	type key struct {
+		id    ID
+		field string
+	}
 	var out []Item
-	for _, r := range nicRules(n, read, lacks) {
-		out = append(out, r.judge(read))
+	at := map[key]int{}
+	for _, n := range all {
+		for _, r := range nicRules(n, read, lacks) {
+			if len(all) > 1 {
+				r.amongClasses(all)
+			}
+			item := r.judge(read)
+			k := key{item.ID, item.Field}
+			switch i, seen := at[k]; {
+			case !seen:
+				at[k] = len(out)
+				out = append(out, item)
+			case out[i].State == Met:
+				out[i] = item
+			}
+		}
 	}
 	return out
+}
+
+// amongClasses changes a rule of one class to that of a port with several.
+func (r *nicRule) amongClasses(all []RoCE) {
+	switch r.id {
+	case TypeOfService:
+		r.want, r.set = "0", 0
+		r.met = func(v uint64) bool {
+			return v == 0 || (v&3 == ect0 || v&3 == ect1) && slices.ContainsFunc(all, func(n RoCE) bool { return v>>2 == uint64(n.DSCP) })
+		}
+	case CNPDSCP:
+		r.repair = r.repair && !slices.ContainsFunc(all, func(n RoCE) bool { return n.DSCP == stockCNP })
+	}
 }
 
 func (r *nicRule) judge(read Reader) Item {
@@ -190,6 +243,10 @@ func nicRules(n RoCE, read Reader, lacks func(string) bool) []nicRule {
 	if n.Lossless {
 		rules = append(rules, nicRule{id: Pause, scope: ScopePriority, name: "pfc", index: prio, met: is(1), want: "1", set: 1, repair: true,
 			why: phrase.Of("prereq.no-pfc", "priority", prio), unread: unread("pfc")})
+	}
+	if n.Divided {
+		rules = append(rules, nicRule{id: TrafficClass, scope: ScopePriority, name: "prio2tc", index: prio, met: is(uint64(n.Priority)), want: strconv.Itoa(prio), set: uint64(n.Priority), repair: true,
+			why: phrase.Of("prereq.traffic-class", "priority", prio), unread: unread("prio2tc")})
 	}
 	return append(rules, enables(n, read, lacks, unread)...)
 }

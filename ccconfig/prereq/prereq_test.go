@@ -122,3 +122,74 @@ func TestOtherLegalValuesAreMet(t *testing.T) {
 		}
 	}
 }
+
+// Several classes share the parameters of a port; each has its own priority and DSCP.
+func TestClassesOfOnePortAreJudgedTogether(t *testing.T) {
+	t.Parallel()
+	classes := []prereq.RoCE{plan, {DSCP: 34, Priority: 4, Queue: 4, Lossless: true}}
+	for i := range classes {
+		classes[i].Divided = true
+	}
+	good := func() map[string]uint64 {
+		port := prepared()
+		for field, v := range map[string]uint64{"rp_enable[4]": 1, "np_enable[4]": 1, "dscp2prio[34]": 4, "pfc[4]": 1, "prio2tc[3]": 3, "prio2tc[4]": 4, "default_roce_tos": 138} {
+			port[field] = v
+		}
+		return port
+	}
+	judge := func(port map[string]uint64) []prereq.Item {
+		return prereq.NICClasses(classes, func(name string, index int) (uint64, bool) {
+			if index > 0 {
+				name = fmt.Sprintf("%s[%d]", name, index)
+			}
+			v, ok := port[name]
+			return v, ok
+		}, func(string) bool { return false })
+	}
+	all := judge(good())
+	if bad := prereq.Unmet(all); len(bad) > 0 {
+		t.Fatalf("of a prepared port %+v", bad)
+	}
+	seen := map[string]bool{}
+	for _, i := range all {
+		if k := string(i.ID) + i.Field; seen[k] {
+			t.Errorf("%s twice", k)
+		} else {
+			seen[k] = true
+		}
+	}
+	for field, c := range map[string]struct {
+		found uint64
+		id    prereq.ID
+		set   string
+	}{
+		"pfc[4]":            {0, prereq.Pause, "pfc[4]=1"},
+		"dscp2prio[34]":     {3, prereq.DSCPPriority, "dscp2prio[34]=4"},
+		"prio2tc[4]":        {0, prereq.TrafficClass, "prio2tc[4]=4"},
+		"prio2tc[3]":        {0, prereq.TrafficClass, "prio2tc[3]=3"},
+		"roce_cc_prio_mask": {0x0f, prereq.PriorityMask, ""}, // without the second class
+		"cnp_dscp":          {34, prereq.CNPDSCP, "cnp_dscp[0]=48"},
+		"default_roce_tos":  {42, prereq.TypeOfService, "default_roce_tos[0]=0"}, // of no class
+	} {
+		port := good()
+		port[field] = c.found
+		bad := prereq.Unmet(judge(port))
+		if len(bad) != 1 || bad[0].ID != c.id || bad[0].Field != field {
+			t.Errorf("%s is %d: %+v", field, c.found, bad)
+			continue
+		}
+		got := ""
+		if set, _ := prereq.Repairs(bad); len(set) == 1 {
+			got = fmt.Sprintf("%s[%d]=%d", set[0].Name, set[0].Index, set[0].Value)
+		}
+		if got != c.set {
+			t.Errorf("%s: Fairlane may set %q, want %q", field, got, c.set)
+		}
+	}
+	if n := (&prereq.Needs{RoCE: &plan}).Traffic(); !slices.Equal(n, []prereq.RoCE{plan}) {
+		t.Errorf("one class: %v", n)
+	}
+	if n := (&prereq.Needs{}).Traffic(); n != nil {
+		t.Errorf("no RoCE: %v", n)
+	}
+}

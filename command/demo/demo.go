@@ -156,7 +156,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	}
 	r := &Result{}
 	svc := d.manager.Service()
-	plan, _, err := svc.CreatePlan(ctx, FabricName, policy.Options{}, false)
+	plan, _, err := svc.CreatePlan(ctx, FabricName, d.options(), false)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +176,12 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	d.step(d.fabric.StepKey("demo.step.before"), "window", pace.Unmanaged)
+	if len(d.fabric.Classes()) > 0 {
+		if err := d.fabric.UseClasses(r.Plan); err != nil {
+			return nil, err
+		}
+		d.step("demo.step.classes", "classes", len(d.fabric.Classes()))
+	}
 	if r.rollout, err = d.rollOut(ctx, r.Plan.Name, control.StageSettings); err != nil {
 		return nil, err
 	}
@@ -192,6 +198,14 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	d.step("demo.step.after", "window", quantity.Elapsed(r.after.Window))
 	r.elapsed = time.Since(begun)
 	return r, nil
+}
+
+// options are the compiler's: traffic classes where the fabric is provisioned for them.
+func (d *Demo) options() policy.Options {
+	if classes := d.fabric.Classes(); len(classes) > 0 {
+		return policy.Options{Lever: policy.LeverBoth, Classes: classes}
+	}
+	return policy.Options{}
 }
 
 // Onboard puts the fabric under management and declares its tenants and flows.

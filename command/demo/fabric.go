@@ -20,6 +20,10 @@ type Fabric interface {
 	Wait(ctx context.Context, span quantity.Picoseconds) error
 	// Partitions returns a function that moves a partition's traffic to a service level; nil if tenants are not placed by partitions.
 	Partitions() func(ident.PKey, ident.SL) int
+	// Classes are the traffic classes that the fabric is provisioned for.
+	Classes() []policy.TrafficClass
+	// UseClasses lets the applications of tenants use the DSCPs of a plan's traffic classes.
+	UseClasses(*policy.Plan) error
 	// StepKey returns the key of the text for a step on this type of fabric.
 	StepKey(key string) string
 	Close() error
@@ -47,6 +51,10 @@ func (f infiniBand) Now() quantity.Picoseconds { return f.Devices.Now() }
 
 func (f infiniBand) Partitions() func(ident.PKey, ident.SL) int { return f.Devices.SetPartitionSL }
 
+func (infiniBand) Classes() []policy.TrafficClass { return nil }
+
+func (infiniBand) UseClasses(*policy.Plan) error { return nil }
+
 func (infiniBand) StepKey(key string) string { return key }
 
 type ethernet struct{ *live.Ethernet }
@@ -61,6 +69,16 @@ func (f ethernet) Declared() ([]tenants.Tenant, []tenants.Flow) { return f.Case.
 func (f ethernet) Now() quantity.Picoseconds { return f.Fabric.Now() }
 
 func (ethernet) Partitions() func(ident.PKey, ident.SL) int { return nil }
+
+func (f ethernet) Classes() []policy.TrafficClass { return f.Case.Classes }
+
+func (f ethernet) UseClasses(p *policy.Plan) error {
+	dscps := make(map[string]uint8)
+	for _, x := range p.RoCE.Traffic {
+		dscps[x.Tenant] = x.DSCP
+	}
+	return f.Fabric.SetDSCPs(dscps)
+}
 
 func (ethernet) StepKey(key string) string { return key + ".ethernet" }
 

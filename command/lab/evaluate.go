@@ -24,6 +24,8 @@ type evaluateFlags struct {
 	cases, jobs, one int
 	seed             uint64
 	plane, out       string
+	lever            string
+	classes          cmdline.TrafficClasses
 	json             bool
 }
 
@@ -34,7 +36,8 @@ func (a *app) evaluateCommand() *cobra.Command {
 		Example: `  fairlane evaluate --cases 200 --seed 7
   fairlane evaluate --cases 20 --plane wrcc --json
   fairlane evaluate --cases 200 --out results.jsonl
-  fairlane evaluate --plane ib --seed 7 --case 31`,
+  fairlane evaluate --plane ib --seed 7 --case 31
+  fairlane evaluate --plane roce --lever both --classes 26:3,34:4`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			planes, err := cmdline.ParsePlanes(f.plane)
 			if err == nil {
@@ -52,6 +55,8 @@ func (a *app) evaluateCommand() *cobra.Command {
 	cmd.Flags().IntVar(&f.cases, "cases", 200, a.T("evaluate.flag.cases"))
 	a.SeedFlag(cmd, &f.seed, 1)
 	cmd.Flags().StringVar(&f.plane, "plane", "all", a.T("evaluate.flag.plane"))
+	cmd.Flags().StringVar(&f.lever, "lever", "", a.T("flag.lever"))
+	cmd.Flags().Var(&f.classes, "classes", a.T("flag.classes"))
 	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), evaluate.MaxJobs), a.T("evaluate.flag.jobs"))
 	cmd.Flags().StringVar(&f.out, "out", "", a.T("evaluate.flag.out"))
 	cmd.Flags().IntVar(&f.one, "case", 0, a.T("evaluate.flag.case"))
@@ -73,6 +78,10 @@ func (f *evaluateFlags) check(one, cases bool) error {
 	return nil
 }
 
+func (f *evaluateFlags) levers() evaluate.Levers {
+	return evaluate.Levers{Lever: policy.Lever(f.lever), Classes: f.classes}
+}
+
 // Evaluation is the output of `evaluate --json`.
 type Evaluation struct {
 	Cases       int                                  `json:"cases"`
@@ -83,7 +92,7 @@ type Evaluation struct {
 
 // runEvaluate evaluates random cases and prints a report, even if it is interrupted.
 func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.Plane) (err error) {
-	req := evaluate.Request{Cases: f.cases, Seed: f.seed, Planes: planes, Jobs: f.jobs}
+	req := evaluate.Request{Cases: f.cases, Seed: f.seed, Planes: planes, Jobs: f.jobs, RoCE: f.levers()}
 	if f.out != "" {
 		file, createErr := os.Create(f.out)
 		if createErr != nil {
@@ -188,6 +197,7 @@ func (a *app) runEvaluateOne(ctx context.Context, f evaluateFlags, planes []poli
 		if err != nil {
 			return err
 		}
+		c.Use(f.levers())
 		r, plan, err := c.Evaluate(ctx, func(done float64) { p.Show(a.T("simulate.progress", "done", cmdline.Percent(done))) })
 		p.Clear()
 		if err != nil {

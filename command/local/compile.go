@@ -31,6 +31,8 @@ import (
 type compileFlags struct {
 	fabric, tenants, flows        string
 	plane, profile, ibProfiles    string
+	lever                         string
+	classes                       cmdline.TrafficClasses
 	mode, law, perQP              string
 	against                       string
 	beside                        string // candidate tenant of admit: the flow file may name it, the tenant file does not
@@ -74,6 +76,8 @@ func (a *app) compileCommand() *cobra.Command {
 	text(&f.flows, "flows", "", "compile.flag.flows")
 	text(&f.plane, "plane", string(policy.PlaneIB), "compile.flag.plane")
 	text(&f.profile, "profile", "", "compile.flag.profile")
+	text(&f.lever, "lever", "", "flag.lever")
+	cmd.Flags().Var(&f.classes, "classes", a.T("flag.classes"))
 	text(&f.mode, "mode", string(policy.ModeProduct), "compile.flag.mode")
 	text(&f.law, "cct", string(policy.CCTGeometric), "compile.flag.cct")
 	text(&f.perQP, "cc-mode", string(policy.PerQPAuto), "compile.flag.ccmode")
@@ -103,7 +107,7 @@ func (a *app) compileCommand() *cobra.Command {
 func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 	only := map[policy.Plane][]string{
 		policy.PlaneIB:   {"cc-mode", "cct", "ib-profiles", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
-		policy.PlaneRoCE: {"profile"},
+		policy.PlaneRoCE: {"classes", "lever", "profile"},
 		policy.PlaneWRCC: nil,
 	}
 	if _, err := cmdline.ParsePlane(f.plane); err != nil {
@@ -336,7 +340,7 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 	return policy.Input{
 		Fabric: topo, Tenants: tenants.Attach(ts, flows), Flows: flows, Profiles: profiles, IBProfiles: models,
 		Options: policy.Options{
-			Plane: policy.Plane(f.plane), Profile: name, VLArbitration: f.arbs,
+			Plane: policy.Plane(f.plane), Profile: name, Lever: policy.Lever(f.lever), Classes: f.classes, VLArbitration: f.arbs,
 			Mode: policy.Mode(f.mode), CCTLaw: policy.CCTLaw(f.law), PerQP: policy.PerQPMode(f.perQP), TimerRestart: f.restart,
 			ReservedSLs: reserved, TableEntries: f.entries,
 		},

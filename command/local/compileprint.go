@@ -47,6 +47,9 @@ func (a *app) printCompiled(w io.Writer, c *Compiled, f compileFlags) error {
 			if c.Settle > 0 {
 				_, _ = fmt.Fprintln(w, a.T("plan.settle", "time", c.Settle))
 			}
+			if err := a.printTrafficClasses(w, c.Plan); err != nil {
+				return 0, err
+			}
 			a.printOutside(w, c)
 			return a.printClasses(w, c.Classes, &f)
 		},
@@ -99,6 +102,8 @@ func (a *app) printFindings(w io.Writer, c *Compiled, all bool) {
 
 func (a *app) planTitle(p *policy.Plan) string {
 	switch {
+	case p.RoCE != nil && len(p.RoCE.Classes) > 0:
+		return a.T("compile.title.roce-classes", "name", p.Name, "ports", len(p.RoCE.NICs), "switches", len(p.RoCE.Switches), "classes", len(p.RoCE.Classes))
 	case p.RoCE != nil:
 		return a.T("compile.title.roce", "name", p.Name, "ports", len(p.RoCE.NICs), "switches", len(p.RoCE.Switches))
 	case p.WRCC != nil:
@@ -109,6 +114,23 @@ func (a *app) planTitle(p *policy.Plan) string {
 		return a.T("compile.title.wrcc", "name", p.Name, "ports", ports, "senders", len(p.WRCC.Senders), "unit", p.WRCC.Unit)
 	}
 	return a.T("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches))
+}
+
+// printTrafficClasses prints the traffic classes of a RoCE plan with their tenants, if classes divide links.
+func (a *app) printTrafficClasses(w io.Writer, p *policy.Plan) error {
+	if p.RoCE == nil || len(p.RoCE.Classes) == 0 {
+		return nil
+	}
+	tw := cmdline.NewTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.T("compile.table.traffic-classes"))
+	for _, c := range p.RoCE.Classes {
+		off := "-"
+		if len(c.Tenants) > 1 {
+			off = cmdline.Percent(c.Error)
+		}
+		_, _ = fmt.Fprintf(tw, "%d\t%d\t%s\t%s\n", c.Queue, c.DSCP, off, cmp.Or(strings.Join(c.Tenants, ", "), "-"))
+	}
+	return tw.Flush()
 }
 
 // printShares prints the tenants' shares, with those of the earlier plan and of the simulator if these exist. It

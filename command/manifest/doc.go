@@ -135,15 +135,22 @@ type (
 	}
 	// OptionsSpec is the compiler's options of a fabric.
 	OptionsSpec struct {
-		Mode          *string `json:"mode"`
-		CCTLaw        *string `json:"cct_law"`
-		PerQP         *string `json:"per_qp"`
-		Plane         *string `json:"plane"`
-		Profile       *string `json:"profile"`
-		ReservedSLs   []int   `json:"reserved_sls"`
-		TableEntries  *int    `json:"table_entries"`
-		TimerRestart  *bool   `json:"timer_restart"`
-		VLArbitration *bool   `json:"vl_arbitration"`
+		Mode          *string        `json:"mode"`
+		CCTLaw        *string        `json:"cct_law"`
+		PerQP         *string        `json:"per_qp"`
+		Plane         *string        `json:"plane"`
+		Profile       *string        `json:"profile"`
+		Lever         *string        `json:"lever"`
+		Classes       []TrafficClass `json:"classes"`
+		ReservedSLs   []int          `json:"reserved_sls"`
+		TableEntries  *int           `json:"table_entries"`
+		TimerRestart  *bool          `json:"timer_restart"`
+		VLArbitration *bool          `json:"vl_arbitration"`
+	}
+	// TrafficClass is a traffic class that the site provides for tenants.
+	TrafficClass struct {
+		DSCP  int `json:"dscp"`
+		Queue int `json:"queue"`
 	}
 	// DriftPolicySpec is a fabric's policy for checking and repairing drift; times are in seconds.
 	DriftPolicySpec struct {

@@ -235,7 +235,10 @@ func (a *applying) options(r *manifest.Resource, spec *manifest.OptionsSpec) err
 	body := gen.CompileOptions{
 		Mode: (*gen.CompileOptionsMode)(spec.Mode), CCTLaw: (*gen.CompileOptionsCCTLaw)(spec.CCTLaw), PerQP: (*gen.CompileOptionsPerQP)(spec.PerQP),
 		Plane: (*gen.CompileOptionsPlane)(spec.Plane), Profile: spec.Profile, ReservedSls: spec.ReservedSLs, TableEntries: spec.TableEntries,
-		TimerRestart: spec.TimerRestart, VlArbitration: spec.VLArbitration,
+		TimerRestart: spec.TimerRestart, VlArbitration: spec.VLArbitration, Lever: (*gen.CompileOptionsLever)(spec.Lever),
+	}
+	for _, class := range spec.Classes {
+		body.Classes = append(body.Classes, gen.TrafficClass{Dscp: class.DSCP, Queue: class.Queue})
 	}
 	put := func(dry bool, tag string) (*gen.CompileOptions, error) {
 		return found[gen.CompileOptions](c)(a.client.PutOptionsWithResponse(ctx, r.Fabric, &gen.PutOptionsParams{DryRun: &dry, IfMatch: &tag}, body))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
@@ -14,6 +15,8 @@ import (
 // optionFlags are the compiler's options as flags. Only given flags have an effect.
 type optionFlags struct {
 	mode, law, perQP, plane, profile string
+	lever                            string
+	classes                          cmdline.TrafficClasses
 	reserved                         SLs
 	entries                          int
 	restart, arbitration             bool
@@ -28,6 +31,8 @@ func (f *optionFlags) add(c *cli, cmds ...*cobra.Command) {
 		fl.StringVar(&f.perQP, "per-qp", "", c.t("flag.per-qp"))
 		fl.StringVar(&f.plane, "plane", "", c.t("flag.plane"))
 		fl.StringVar(&f.profile, "profile", "", c.t("flag.profile"))
+		fl.StringVar(&f.lever, "lever", "", c.t("flag.lever"))
+		fl.Var(&f.classes, "classes", c.t("flag.classes"))
 		fl.Var(&f.reserved, "reserved-sl", c.t("flag.reserved-sl"))
 		fl.IntVar(&f.entries, "table-entries", 0, c.t("flag.table-entries"))
 		fl.BoolVar(&f.restart, "timer-restart", false, c.t("flag.timer-restart"))
@@ -75,6 +80,15 @@ func (*SLs) Type() string { return "intSlice" }
 
 const noSLs = "none"
 
+// classesOf returns traffic classes as in the contract.
+func classesOf(list cmdline.TrafficClasses) []gen.TrafficClass {
+	var out []gen.TrafficClass
+	for _, c := range list {
+		out = append(out, gen.TrafficClass{Dscp: int(c.DSCP), Queue: int(c.Queue)})
+	}
+	return out
+}
+
 // fill copies the given flags into options and reports whether there were any.
 func (f *optionFlags) fill(cmd *cobra.Command, o *gen.CompileOptions) bool {
 	t := &taker{cmd: cmd}
@@ -83,6 +97,8 @@ func (f *optionFlags) fill(cmd *cobra.Command, o *gen.CompileOptions) bool {
 	take(t, "per-qp", &o.PerQP, new(gen.CompileOptionsPerQP(f.perQP)))
 	take(t, "plane", &o.Plane, new(gen.CompileOptionsPlane(f.plane)))
 	take(t, "profile", &o.Profile, &f.profile)
+	take(t, "lever", &o.Lever, new(gen.CompileOptionsLever(f.lever)))
+	take(t, "classes", &o.Classes, classesOf(f.classes))
 	take(t, "reserved-sl", &o.ReservedSls, []gen.SL(f.reserved))
 	take(t, "table-entries", &o.TableEntries, &f.entries)
 	take(t, "timer-restart", &o.TimerRestart, &f.restart)

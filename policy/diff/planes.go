@@ -11,6 +11,7 @@ import (
 
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/qos"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
@@ -218,8 +219,11 @@ func (x *differ) roce(before, after *plan.RoCEPlan) {
 		ts := owners[a.Port]
 		slices.Sort(ts)
 		units := unitsOf(a.Reasons, b.Reasons)
+		match(a.Shares, b.Shares, func(s *qos.ClassShare) uint8 { return s.Class }, func(p, q *qos.ClassShare) {
+			x.parts(plan.KindPort, fmt.Sprintf("%s class %d", b.Name, first(p, q).Class), "", pointerParts(p, "class"), pointerParts(q, "class"))
+		})
 		u, v := *a, *b
-		u.Reasons, v.Reasons = nil, nil
+		u.Reasons, v.Reasons, u.Shares, v.Shares = nil, nil, nil, nil
 		x.withUnits(units).compareFields(plan.KindPort, b.Name, strings.Join(ts, ", "), u, v)
 	})
 	match(before.Switches, after.Switches, func(s *plan.ECNPlan) ident.GUID { return s.Node }, func(a, b *plan.ECNPlan) {
@@ -240,8 +244,12 @@ func (x *differ) queues(a, b *plan.ECNPlan) {
 		at := first(p, q)
 		x.parts(plan.KindQueue, fmt.Sprintf("%s/P%d queue %d", b.Name, at.Port, at.Queue), "", pointerParts(p, "port", "queue"), pointerParts(q, "port", "queue"))
 	})
+	match(a.Weights, b.Weights, func(w *qos.QueueWeight) key { return key{w.Port, w.Queue} }, func(p, q *qos.QueueWeight) {
+		at := first(p, q)
+		x.parts(plan.KindQueue, fmt.Sprintf("%s/P%d queue %d", b.Name, at.Port, at.Queue), "", pointerParts(p, "port", "queue"), pointerParts(q, "port", "queue"))
+	})
 	u, v := *a, *b
-	u.Queues, v.Queues, u.Reasons, v.Reasons = nil, nil, nil, nil
+	u.Queues, v.Queues, u.Weights, v.Weights, u.Reasons, v.Reasons = nil, nil, nil, nil, nil, nil
 	x.compareFields(plan.KindSwitch, b.Name, "", u, v)
 }
 

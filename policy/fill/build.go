@@ -136,7 +136,7 @@ func (e *engine) grow() {
 			if t := e.p.Tenant[f]; t != tenant {
 				e.collapse(l.gfirst)
 				tenant, class = t, -1
-				e.groups = append(e.groups, e.p.group(t, int32(len(e.classes))))
+				e.groups = append(e.groups, e.p.group(t, e.p.tenantWeight(f, l.id), int32(len(e.classes))))
 			}
 			if c := e.p.Class[f]; c != class {
 				class = c
@@ -231,9 +231,9 @@ func (e *engine) bookFloors(l *link) {
 	}
 }
 
-// group returns a tenant's node on a link.
-func (p *Problem) group(t, firstClass int32) node {
-	n := node{weight: p.TenantWeight[t], ceil: math.Inf(1), first: firstClass}
+// group returns the node of a tenant on a link where it has a weight.
+func (p *Problem) group(t int32, weight float64, firstClass int32) node {
+	n := node{weight: weight, ceil: math.Inf(1), first: firstClass}
 	if p.Cap != nil && p.Cap[t] > 0 {
 		n.ceil = p.Cap[t]
 	}

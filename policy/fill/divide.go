@@ -57,7 +57,7 @@ func divide(ns []node, total float64) (spare float64) {
 func (p *Problem) Parts(capacity float64) []float64 {
 	ns, out := make([]node, len(p.TenantWeight)), make([]float64, len(p.TenantWeight))
 	for t := range ns {
-		ns[t] = p.group(int32(t), 0)
+		ns[t] = p.group(int32(t), p.TenantWeight[t], 0)
 		ns[t].need = capacity
 	}
 	book(ns, capacity)

@@ -372,7 +372,11 @@ func edited(t *rapid.T, p *fill.Problem) *fill.Problem {
 		s[rapid.IntRange(0, len(s)-1).Draw(t, "at")] = rapid.SampledFrom(to).Draw(t, "to")
 		return s
 	}
-	switch rapid.IntRange(0, 6).Draw(t, "edit") {
+	switch rapid.IntRange(0, 7).Draw(t, "edit") {
+	case 7:
+		if p.LinkWeight != nil {
+			q.LinkWeight = linkWeights(p, func() float64 { return float64(rapid.SampledFrom([]int{1, 7}).Draw(t, "weight on the link")) })
+		}
 	case 0:
 		q.TenantWeight = change(p.TenantWeight, []float64{1, 2, 3, 16})
 	case 1:
@@ -400,6 +404,9 @@ func without(p *fill.Problem, f int) *fill.Problem {
 	q := *p
 	a, b := p.First[f], p.First[f+1]
 	q.Hops = slices.Delete(slices.Clone(p.Hops), int(a), int(b))
+	if p.LinkWeight != nil {
+		q.LinkWeight = slices.Delete(slices.Clone(p.LinkWeight), int(a), int(b))
+	}
 	q.First = slices.Clone(p.First[:f+1])
 	for _, x := range p.First[f+2:] {
 		q.First = append(q.First, x-(b-a))

@@ -2,6 +2,7 @@ package fill_test
 
 import (
 	"math"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -92,7 +93,7 @@ func (j *judge) offer(l int32, f int, rates []float64) float64 {
 		t, c := j.p.Tenant[g], j.p.Class[g]
 		newTenant := i == 0 || t != j.p.Tenant[j.users[l][i-1]]
 		if newTenant {
-			tenants = append(tenants, participant{j.p.TenantWeight[t], j.guarantee(t) * booked, at(j.p.Cap, int(t), math.Inf(1)), 0})
+			tenants = append(tenants, participant{j.tenantWeight(g, l), j.guarantee(t) * booked, at(j.p.Cap, int(t), math.Inf(1)), 0})
 		}
 		tenants[len(tenants)-1].need += need(g)
 		if g == f {
@@ -111,11 +112,25 @@ func (j *judge) offer(l int32, f int, rates []float64) float64 {
 		if g == f {
 			classOf, mineAt = len(classes)-1, len(own)
 		}
-		own = append(own, participant{j.p.Units[g], 0, math.Inf(1), need(g)})
+		own = append(own, participant{j.weight(g, l), 0, math.Inf(1), need(g)})
 	}
 	part := share(total, tenants)[tenantOf]
 	part = share(part, classes)[classOf]
 	return share(part, own)[mineAt]
+}
+
+func (j *judge) tenantWeight(f int, l int32) float64 {
+	if j.p.LinkWeight == nil {
+		return j.p.TenantWeight[j.p.Tenant[f]]
+	}
+	return j.p.LinkWeight[int(j.p.First[f])+slices.Index(j.path(f), l)]
+}
+
+func (j *judge) weight(f int, l int32) float64 {
+	if j.p.Sends != nil && j.p.Sends[l] {
+		return j.p.Sending[f]
+	}
+	return j.p.Units[f]
 }
 
 func (j *judge) guarantee(t int32) float64 {
@@ -149,11 +164,7 @@ func (j *judge) flat(l int32, f int, need func(int) float64) float64 {
 		if g == f {
 			own = len(all)
 		}
-		w := j.p.Units[g]
-		if j.p.Sends != nil && j.p.Sends[l] {
-			w = j.p.Sending[g]
-		}
-		all = append(all, participant{w, j.floor(g) * booked, math.Inf(1), need(g)})
+		all = append(all, participant{j.weight(g, l), j.floor(g) * booked, math.Inf(1), need(g)})
 	}
 	return share(j.p.Capacity[l], all)[own]
 }
@@ -205,12 +216,33 @@ func problem(t *rapid.T, flat bool) *fill.Problem {
 		p.Guarantee = append(p.Guarantee, gbps*float64(rapid.SampledFrom([]int{0, 0, 0, 5, 20, 60}).Draw(t, "guarantee")))
 		p.Cap = append(p.Cap, gbps*float64(rapid.SampledFrom([]int{0, 0, 0, 8, 40}).Draw(t, "cap")))
 	}
-	if flat {
+	switch {
+	case flat:
 		p.TenantWeight, p.ClassWeight, p.Guarantee, p.Cap = nil, nil, nil, nil
-	} else if p.Tenant == nil {
+	case p.Tenant == nil:
 		p.Tenant, p.Class = []int32{}, []int32{}
+	case rapid.Bool().Draw(t, "by link"):
+		p.Sends = rapid.SliceOfN(rapid.Bool(), links, links).Draw(t, "sends")
+		p.Sending = rapid.SliceOfN(rapid.Map(rapid.IntRange(1, 4), func(n int) float64 { return float64(n) }), len(p.Units), len(p.Units)).Draw(t, "sending")
+		p.LinkWeight = linkWeights(p, func() float64 { return float64(rapid.IntRange(1, 16).Draw(t, "weight on the link")) })
 	}
 	return p
+}
+
+// linkWeights draws a weight for each tenant on each link.
+func linkWeights(p *fill.Problem, draw func() float64) []float64 {
+	type place struct{ tenant, link int32 }
+	weights, out := make(map[place]float64), make([]float64, len(p.Hops))
+	for f, t := range p.Tenant {
+		for h := p.First[f]; h < p.First[f+1]; h++ {
+			at := place{t, p.Hops[h]}
+			if weights[at] == 0 {
+				weights[at] = draw()
+			}
+			out[h] = weights[at]
+		}
+	}
+	return out
 }
 
 func numbers(n int) []int32 {

@@ -70,6 +70,7 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 	}
 	bounds := either(differing(p.Guarantee, q.Guarantee), differing(p.Cap, q.Cap)) // tenants
 	tenants, classes := differing(p.TenantWeight, q.TenantWeight), differing(p.ClassWeight, q.ClassWeight)
+	hops := differing(p.LinkWeight, q.LinkWeight)
 	seen := make([]bool, len(e.links))
 	for i := range e.links {
 		if e.links[i].capacity != p.Capacity[e.links[i].id] {
@@ -81,7 +82,7 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 		other, weight := own != nil && own[f], false
 		if !p.flat() {
 			other = other || bounds != nil && bounds[p.Tenant[f]] || classes != nil && classes[p.Class[f]]
-			weight = tenants != nil && tenants[p.Tenant[f]]
+			weight = tenants != nil && tenants[p.Tenant[f]] || hops != nil && slices.Contains(hops[p.First[f]:p.First[f+1]], true)
 		}
 		if !other && !weight {
 			continue
@@ -148,7 +149,8 @@ func (e *engine) refresh(l *link) {
 			}
 			member = e.classes[g.first].first
 		}
-		n := e.p.group(e.p.Tenant[e.flows[e.members[member].flow]], g.first)
+		f := e.flows[e.members[member].flow]
+		n := e.p.group(e.p.Tenant[f], e.p.tenantWeight(f, l.id), g.first)
 		g.weight, g.floor, g.ceil = n.weight, n.floor, n.ceil
 	}
 	if l.gfirst < l.glast {
@@ -162,7 +164,7 @@ func (e *engine) refresh(l *link) {
 // sameLayout reports whether a problem has the links, flows, paths, owners and queue pairs of another and ranks links alike. Then only
 // weights, demands and bounds can differ, and capacities if other values rank the links.
 func (p *Problem) sameLayout(q *Problem) bool {
-	return p.flat() == q.flat() && p.Precision == q.Precision && (p.Floor == nil) == (q.Floor == nil) && (p.Sends == nil) == (q.Sends == nil) &&
+	return p.flat() == q.flat() && p.Precision == q.Precision && (p.Floor == nil) == (q.Floor == nil) && (p.Sends == nil) == (q.Sends == nil) && (p.LinkWeight == nil) == (q.LinkWeight == nil) &&
 		len(p.Capacity) == len(q.Capacity) && equal(p.nominal(), q.nominal()) && (p.Nominal == nil) == (q.Nominal == nil) &&
 		equal(p.First, q.First) && equal(p.Hops, q.Hops) && equal(p.Tenant, q.Tenant) && equal(p.Class, q.Class) &&
 		equal(p.Sends, q.Sends) && equal(p.count(), q.count()) && (p.flat() || equal(p.Units, q.Units))

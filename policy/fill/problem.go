@@ -17,9 +17,9 @@ const Boundless = 1e18
 
 // Problem defines links and the flows that share them. Solving does not change it. Optional slices are nil when unset.
 //
-// With Tenant set every link holds a tree: the tenants present share the link by TenantWeight, a tenant's classes its part by ClassWeight, and
-// a class's flows the class's part by Units. Without Tenant, each flow counts by its own weight only: Units, or Sending on links with Sends
-// set.
+// With Tenant set every link holds a tree: the tenants present share the link by TenantWeight or LinkWeight, a tenant's classes its part by
+// ClassWeight, and a class's flows the class's part by their own weights. Without Tenant, each flow counts by its own weight only. This is Units,
+// or Sending on links with Sends set.
 type Problem struct {
 	Capacity []float64 // by link, bit/s, not negative
 	First    []int32   // by flow, and one more: flow f crosses Hops[First[f]:First[f+1]] in order
@@ -42,10 +42,12 @@ type Problem struct {
 	Class        []int32   // by flow, into ClassWeight; ascending inside a tenant; each class belongs to one tenant
 	TenantWeight []float64 // by tenant, above 0
 	ClassWeight  []float64 // by class, above 0
-	Guarantee    []float64 // by tenant: bit/s on every link before weights divide the rest; 0 is none; optional
-	Cap          []float64 // by tenant: upper bound in bit/s on every link; 0 is none; optional
+	// LinkWeight is the weight of the flow's tenant on the link, by hop, in place of TenantWeight. Flows of a tenant have equal ones on a link.
+	LinkWeight []float64 // above 0; trees only; optional
+	Guarantee  []float64 // by tenant: bit/s on every link before weights divide the rest; 0 is none; optional
+	Cap        []float64 // by tenant: upper bound in bit/s on every link; 0 is none; optional
 
-	Sends   []bool    // by link; flat only; optional
+	Sends   []bool    // by link; optional
 	Sending []float64 // by flow, above 0: its weight where Sends is set
 	Floor   []float64 // by flow: bit/s below which links do not push it; flat only; optional
 }
@@ -100,6 +102,7 @@ func (p *Problem) check(known bool) error {
 		{"Guarantee", len(p.Guarantee), len(p.TenantWeight), false}, {"Cap", len(p.Cap), len(p.TenantWeight), false},
 		{"Sends", len(p.Sends), len(p.Capacity), false}, {"Sending", len(p.Sending), n, p.Sends != nil}, {"Floor", len(p.Floor), n, false},
 		{"Nominal", len(p.Nominal), len(p.Capacity), false}, {"Count", len(p.Count), n, false},
+		{"LinkWeight", len(p.LinkWeight), len(p.Hops), false},
 	} {
 		if s.have != s.want && (s.must || s.have != 0) {
 			return fmt.Errorf("%w: %s has %d entries, want %d", ErrProblem, s.name, s.have, s.want)
@@ -157,7 +160,7 @@ func (p *Problem) checkValues() error {
 		{"Capacity", p.Capacity, false}, {"Units", p.Units, true}, {"Demand", p.Demand, false}, {"Ceiling", p.Ceiling, false},
 		{"TenantWeight", p.TenantWeight, true}, {"ClassWeight", p.ClassWeight, true},
 		{"Guarantee", p.Guarantee, false}, {"Cap", p.Cap, false}, {"Sending", p.Sending, true}, {"Floor", p.Floor, false},
-		{"Nominal", p.Nominal, true}, {"Count", p.Count, true},
+		{"Nominal", p.Nominal, true}, {"Count", p.Count, true}, {"LinkWeight", p.LinkWeight, true},
 	} {
 		for i, v := range s.values {
 			if !(v >= 0) || s.positive && (v == 0 || math.IsInf(v, 1)) {
@@ -194,6 +197,18 @@ func (p *Problem) most(f int32) float64 {
 		m = min(m, p.Ceiling[f])
 	}
 	return m
+}
+
+// tenantWeight returns the weight of a flow's tenant on a link.
+func (p *Problem) tenantWeight(f, link int32) float64 {
+	if p.LinkWeight == nil {
+		return p.TenantWeight[p.Tenant[f]]
+	}
+	h := p.First[f]
+	for p.Hops[h] != link {
+		h++
+	}
+	return p.LinkWeight[h]
 }
 
 // weight returns the weight of a flow on a link: among the flows of its class, or flat among all.

@@ -43,6 +43,19 @@ func (d *splitMix) edit(p *Problem) *Problem {
 		q.Sending = change(p.Sending, n, times)
 	case p.flat():
 		q.Ceiling = change(p.Ceiling, n, times, 0, 2e9, 8e9)
+	case p.LinkWeight != nil && d.below(2) == 0:
+		q.LinkWeight = slices.Clone(p.LinkWeight)
+		f, times := d.below(n), []float64{0.25, 0.5, 3, 1.3}[d.below(4)]
+		for h := p.First[f]; h < p.First[f+1]; h++ { // the weight of a tenant on a link changes for all its flows there
+			was := p.LinkWeight[h]
+			for g := range p.Tenant {
+				for k := p.First[g]; k < p.First[g+1]; k++ {
+					if p.Tenant[g] == p.Tenant[f] && p.Hops[k] == p.Hops[h] {
+						q.LinkWeight[k] = was * times
+					}
+				}
+			}
+		}
 	case d.below(3) == 0:
 		q.Guarantee = change(p.Guarantee, len(p.TenantWeight), times, 0, 5e9, 60e9)
 	case d.below(3) == 0:
@@ -53,6 +66,22 @@ func (d *splitMix) edit(p *Problem) *Problem {
 		q.TenantWeight = change(p.TenantWeight, len(p.TenantWeight), 1+times/3)
 	}
 	return &q
+}
+
+// linkWeights draws a weight for each tenant on each link.
+func (d *splitMix) linkWeights(p *Problem) []float64 {
+	type place struct{ tenant, link int32 }
+	weights, out := make(map[place]float64), make([]float64, len(p.Hops))
+	for f, t := range p.Tenant {
+		for h := p.First[f]; h < p.First[f+1]; h++ {
+			at := place{t, p.Hops[h]}
+			if weights[at] == 0 {
+				weights[at] = float64(1 + d.below(16))
+			}
+			out[h] = weights[at]
+		}
+	}
+	return out
 }
 
 // solveBoth solves a problem with memory, and from scratch with the same budget, and compares the complete results.
@@ -98,9 +127,12 @@ func TestReplayEqualsSolveBitForBit(t *testing.T) {
 				t.Parallel()
 				followed := 0
 				for seed := range splitMix(3) {
-					p := treeProblem(fatTree{8}, 128, 8, 1280, where, flat)
+					p, d0 := treeProblem(fatTree{8}, 128, 8, 1280, where, flat), seed
 					if flat && seed%2 == 1 {
 						p.Floor = make([]float64, p.flows())
+					}
+					if !flat && seed == 1 {
+						p.LinkWeight = d0.linkWeights(p)
 					}
 					if seed == 2 { // links keep their order at any load, and rates have a coarse precision
 						p.Nominal, p.Precision = slices.Clone(p.Capacity), 1e-8

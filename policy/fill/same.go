@@ -16,7 +16,7 @@ func (s *Solver) same(p *Problem, use []bool, pt, old *part) bool {
 		if p.flat() {
 			continue
 		}
-		if !sameOwner(p, q, f, g) {
+		if !sameOwner(p, q, f, g) || !slices.Equal(p.linkWeights(f), q.linkWeights(g)) {
 			return false
 		}
 		if i > 0 && !sameOwners(p, q, [2]int32{pt.flows[i-1], f}, [2]int32{old.flows[i-1], g}) {
@@ -39,6 +39,14 @@ func (s *Solver) sameHops(p *Problem, use []bool, f, g int32) bool {
 		}
 	}
 	return true
+}
+
+// linkWeights returns the weights of a flow's tenant along its path; nil where they are the same on all links.
+func (p *Problem) linkWeights(f int32) []float64 {
+	if p.LinkWeight == nil {
+		return nil
+	}
+	return p.LinkWeight[p.First[f]:p.First[f+1]]
 }
 
 func (p *Problem) sends(l int32) bool { return p.Sends != nil && p.Sends[l] }

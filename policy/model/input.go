@@ -6,6 +6,7 @@ import (
 
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/profile"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
@@ -52,6 +53,10 @@ type Options struct {
 	Plane        subnet.Plane `json:"plane,omitempty"` // "" is subnet.PlaneIB
 	// Profile names the device profile of NIC ports on the RoCE plane; "" is profile.Default.
 	Profile string `json:"profile,omitempty"`
+	// Lever is what divides links among tenants on the RoCE plane; "" is LeverDCQCN.
+	Lever Lever `json:"lever,omitempty"`
+	// Classes are the traffic classes that the site provides for tenants, with LeverClasses: 1 to 8.
+	Classes []qos.TrafficClass `json:"classes,omitempty"`
 	// VLArbitration lets the plan set lane weights on ports that send for several tenants (InfiniBand).
 	VLArbitration bool `json:"vl_arbitration,omitempty"`
 }
@@ -72,6 +77,8 @@ func (o Options) Misplaced() iter.Seq2[string, subnet.Plane] {
 			{"table_entries", o.TableEntries != 0, subnet.PlaneIB},
 			{"vl_arbitration", o.VLArbitration, subnet.PlaneIB},
 			{"profile", o.Profile != "", subnet.PlaneRoCE},
+			{"lever", o.Lever != "", subnet.PlaneRoCE},
+			{"classes", o.Classes != nil, subnet.PlaneRoCE},
 		} {
 			if x.set && x.of != cmp.Or(o.Plane, subnet.PlaneIB) && !yield(x.name, x.of) {
 				return
@@ -88,6 +95,19 @@ const (
 	ModeProduct  Mode = "product"  // Increase and Timer by the product rule
 	ModeTheorem1 Mode = "theorem1" // S1: only CCTI_Increase differs
 )
+
+// Lever is what divides links among tenants on the RoCE plane.
+type Lever string
+
+// Levers of the RoCE plane.
+const (
+	LeverDCQCN   Lever = "dcqcn"   // DCQCN registers of each NIC port
+	LeverClasses Lever = "classes" // weighted queues of switches and weighted traffic classes of NICs; tenants of one class share by queue pairs
+	LeverBoth    Lever = "both"    // classes, and DCQCN registers among the tenants of a class
+)
+
+// Divides reports whether traffic classes divide links.
+func (o Options) Divides() bool { return o.Lever == LeverClasses || o.Lever == LeverBoth }
 
 // CCTLaw is the shape of the congestion control table.
 type CCTLaw string

@@ -270,6 +270,9 @@ func (o Options) validate() error {
 	if o.PerQP != "" && o.PerQP != PerQPAuto && o.PerQP != PerQPOn && o.PerQP != PerQPOff {
 		return fault(phrase.Of("input.per-qp", "found", strconv.Quote(string(o.PerQP)), "want", oneOf(PerQPAuto, PerQPOn, PerQPOff)))
 	}
+	if err := o.validateClasses(); err != nil {
+		return err
+	}
 	if n := o.TableEntries; n != 0 && (n < 16 || n > ibcc.MaxTableEntries) {
 		return fault(phrase.Of("input.cct", "n", n, "min", 16, "max", ibcc.MaxTableEntries, "default", 128))
 	}

@@ -40,6 +40,18 @@ func (m *Model) SendersByPort() []PortTenants {
 	return m.onPorts(func(tenant, attachment int) bool { return roles[tenant][attachment] != RoleReceives })
 }
 
+// TenantsByLink returns a function that lists the tenants with flows on a link direction, in order.
+func (m *Model) TenantsByLink() func(direction int32) []int32 {
+	l := m.Parts()
+	return func(d int32) []int32 {
+		var out []int32
+		for k := l.FirstPart[d]; k < l.FirstPart[d+1]; k++ {
+			out = append(out, l.carries[k].tenant)
+		}
+		return out
+	}
+}
+
 // onPorts lists the attached ports in order, with the tenants on each that keep accepts, in order.
 func (m *Model) onPorts(keep func(tenant, attachment int) bool) []PortTenants {
 	at := make(map[ident.PortID]int)

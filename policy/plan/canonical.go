@@ -8,7 +8,9 @@ import (
 	"reflect"
 	"strconv"
 
+	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/qos"
 	"fairlane/policy/halves"
 	"fairlane/subnet/ident"
 )
@@ -63,7 +65,7 @@ func (p *Plan) HashWith(d *Digests) string {
 	head.Name, head.CAs, head.Switches, head.Placements = "", nil, nil, nil
 	parts := [][]Digest{d.CAs, d.Switches, d.Places}
 	if p.RoCE != nil {
-		head.RoCE = &RoCEPlan{}
+		head.RoCE = &RoCEPlan{Classes: p.RoCE.Classes}
 		parts = append(parts, d.NICs, d.Markings, d.Traffic)
 	}
 	if p.WRCC != nil {
@@ -145,6 +147,10 @@ type encoder struct {
 	format string // of the plan
 }
 
+// ifSet tags fields that later versions added within a format: they are part of the canonical form, after their name, where they are not zero. So
+// plans without them keep their names.
+const ifSet = "if-set"
+
 // has reports whether a field is part of the canonical form.
 func (e *encoder) has(f reflect.StructField) bool {
 	tag := f.Tag.Get("canonical")
@@ -195,6 +201,18 @@ func (e *encoder) value(v reflect.Value) {
 				e.tenant(&x.Tenants[i])
 			}
 			return
+		case *ecn.QueueMarking:
+			e.uint(uint64(x.Port))
+			e.uint(uint64(x.Queue))
+			e.int(x.Marking.Min)
+			e.int(x.Marking.Max)
+			e.int(int64(x.Marking.PMaxPct))
+			return
+		case *qos.QueueWeight:
+			e.uint(uint64(x.Port))
+			e.uint(uint64(x.Queue))
+			e.uint(uint64(x.Weight))
+			return
 		case *Placement:
 			e.string(x.Tenant)
 			e.uint(uint64(x.PKey))
@@ -234,7 +252,10 @@ func (e *encoder) walk(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if e.has(v.Type().Field(i)) {
+			if f := v.Type().Field(i); e.has(f) {
+				e.value(v.Field(i))
+			} else if f.Tag.Get("canonical") == ifSet && !v.Field(i).IsZero() {
+				e.string(f.Name)
 				e.value(v.Field(i))
 			}
 		}

@@ -4,7 +4,9 @@ import (
 	"reflect"
 	"testing"
 
+	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
@@ -85,7 +87,9 @@ func TestTheFastEncodingIsTheWalk(t *testing.T) {
 	r := Reason{"f", "v", "u", "r", "t", "rule", "formula", "clamped"}
 	l := LinkTenant{Tenant: "t", QPs: 300, Entitled: 5e9, Predicted: 6e9, Bound: 0.25}
 	p := Placement{Tenant: "t", PKey: 0x8001, Port: ident.PortID{Node: 1 << 60, Port: 7}, SL: 14, Receives: true}
-	for _, v := range []reflect.Value{reflect.ValueOf(&c).Elem(), reflect.ValueOf(&r).Elem(), reflect.ValueOf(&l).Elem(), reflect.ValueOf(&p).Elem()} {
+	q := ecn.QueueMarking{Port: 7, Queue: 3, Marking: ecn.Marking{Min: 1 << 20, Max: 1 << 21, PMaxPct: 50}}
+	w := qos.QueueWeight{Port: 44, Queue: 4, Weight: 100}
+	for _, v := range []reflect.Value{reflect.ValueOf(&q).Elem(), reflect.ValueOf(&w).Elem(), reflect.ValueOf(&c).Elem(), reflect.ValueOf(&r).Elem(), reflect.ValueOf(&l).Elem(), reflect.ValueOf(&p).Elem()} {
 		var fast, slow encoder
 		fast.value(v)
 		for i := range v.NumField() {

@@ -230,8 +230,10 @@ func (p *Plan) explainRoCE() []Explanation {
 	for i := range r.Switches {
 		s := &r.Switches[i]
 		var numbers []string
-		for _, q := range s.Queues {
-			numbers = append(numbers, fmt.Sprint(q.Port))
+		for k, q := range s.Queues {
+			if k == 0 || q.Port != s.Queues[k-1].Port {
+				numbers = append(numbers, fmt.Sprint(q.Port))
+			}
 		}
 		out = append(out, oneSwitch(s.Node, s.Name, s.Reasons, numbers))
 	}

@@ -38,6 +38,10 @@ const (
 	CodeClaimsExceed = "claims-exceed-guarantee"
 	// CodeDCQCNSharedPort: tenants send from one NIC port, whose DCQCN registers cannot distinguish them.
 	CodeDCQCNSharedPort = "dcqcn-shared-port"
+	// CodeClassShared: tenants share a traffic class, because there are fewer classes than tenants, and one misses its share of a link by more than 5 %.
+	CodeClassShared = "class-shared"
+	// CodeQueueWeights: weights of queues, 1 to 100, cannot hold the ratio of tenants' weights within 5 %.
+	CodeQueueWeights = "queue-weights-coarse"
 	// CodeUncalibratedSpeed: a link is faster or slower than any speed that the profile was calibrated at.
 	CodeUncalibratedSpeed = "uncalibrated-speed"
 	// CodeSLSplit: a tenant has several SLs, because one for all its ports does not fit.

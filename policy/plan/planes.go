@@ -6,6 +6,7 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
@@ -16,6 +17,16 @@ type RoCEPlan struct {
 	NICs     []NICPlan       `json:"nics"`     // by port
 	Switches []ECNPlan       `json:"switches"` // by GUID
 	Traffic  []RoCEPlacement `json:"traffic"`  // by tenant, then port
+	// Classes are the traffic classes that divide links among tenants, in the order of the site's list. Empty where DCQCN alone does.
+	Classes []RoCEClass `json:"classes,omitempty" canonical:"if-set"`
+}
+
+// RoCEClass is a traffic class with its tenants. Within a class all queue pairs share equally.
+type RoCEClass struct {
+	qos.TrafficClass
+	Tenants []string `json:"tenants"` // by name
+	// Error is the largest relative distance of a tenant of the class from its share of a link because it shares the class; 0 for one tenant.
+	Error float64 `json:"error,omitempty"`
 }
 
 // NIC returns the settings of a NIC port, nil when the plan has none for it.
@@ -34,14 +45,18 @@ type NICPlan struct {
 	Profile  string         `json:"profile"`
 	Settings dcqcn.Settings `json:"settings"`
 	Reasons  []Reason       `json:"reasons"`
+	// Shares are the parts of the port's traffic classes, by class; empty where the plan does not divide the port by class.
+	Shares []qos.ClassShare `json:"shares,omitempty" canonical:"if-set"`
 }
 
-// ECNPlan is the desired marking of one switch.
+// ECNPlan is the desired marking of one switch, and the weights of its queues.
 type ECNPlan struct {
 	Node    ident.GUID         `json:"node"`
 	Name    string             `json:"name"`
 	Queues  []ecn.QueueMarking `json:"queues"` // by port, then queue
 	Reasons []Reason           `json:"reasons"`
+	// Weights are those of the queues that divide links among tenants, by port, then queue.
+	Weights []qos.QueueWeight `json:"weights,omitempty" canonical:"if-set"`
 }
 
 // RoCEPlacement states how devices identify a tenant's traffic on a port.

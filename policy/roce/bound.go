@@ -108,13 +108,14 @@ func (s *Settings) extraErrors(f int32) (links, turns float64) {
 	return float64(boundPerLink * float64(max(s.marks[f]-1, 0))), turns
 }
 
-// fastest returns the highest intended rate of a queue pair on each link direction.
+// fastest returns the highest intended rate of a queue pair in each queue.
 func (s *Settings) fastest() []float64 {
-	most := make([]float64, len(s.m.Caps))
+	most := make([]float64, len(s.m.Caps)*s.queues())
 	for i := range s.m.Flows {
 		w := s.reached(&s.ports[s.ofFlow[i]])
 		for _, d := range s.m.Flows[i].Links {
-			most[d] = max(most[d], w)
+			q := s.queueOf(int32(i), d)
+			most[q] = max(most[q], w)
 		}
 	}
 	return most
@@ -125,25 +126,25 @@ func (s *Settings) reached(p *nicPort) float64 {
 	if !p.clamped {
 		return p.wanted
 	}
-	return float64(s.groups[p.group].rate * num.Exp(s.curve(p.link).Gain(p.position)))
+	return float64(s.groups[p.group].rate * num.Exp(s.curve(p.queue).Gain(p.position)))
 }
 
 // flowBound returns the bound of one flow. The error of the response grows with the ratio to the fastest queue pair at the link. The flow's own
 // ratio counts, not that of the slowest flow at the link.
 func (s *Settings) flowBound(f int32, fastest []float64) float64 {
-	d := s.responseLink(f)
+	q := s.responseQueue(f)
 	links, turns := s.extraErrors(f)
 	b := boundPaths + links + turns
-	if d < 0 {
+	if q < 0 {
 		return b + boundFree
 	}
 	p := &s.ports[s.ofFlow[f]]
-	return b + float64(s.profile.Bound(fastest[d]/s.reached(p))*s.beyondSpeed(d)) + float64(boundSpread*p.spread) + float64(boundCoarse*p.coarse)
+	return b + float64(s.profile.Bound(fastest[q]/s.reached(p))*s.beyondSpeed(q)) + float64(boundSpread*p.spread) + float64(boundCoarse*p.coarse)
 }
 
-// beyondSpeed returns the ratio of a link's speed to the fastest calibrated one, at least 1. Among unequal queue pairs, the fast ones exceed their
+// beyondSpeed returns the ratio of a queue's speed to the fastest calibrated one, at least 1. Among unequal queue pairs, the fast ones exceed their
 // intended rates more on faster links.
-func (s *Settings) beyondSpeed(d int32) float64 {
+func (s *Settings) beyondSpeed(queue int32) float64 {
 	speeds := s.profile.Response.Speeds
-	return max(1, s.m.Caps[d]/float64(speeds[len(speeds)-1]))
+	return max(1, s.speed(queue)/float64(speeds[len(speeds)-1]))
 }

@@ -18,6 +18,9 @@ const sharedSpread = 0.05
 
 // findings lists what the plane cannot honour.
 func (s *Settings) findings(predicted *model.Allocation) []plan.Finding {
+	if s.classes != nil {
+		return append(s.classFindings(s.classes), s.caps(predicted)...)
+	}
 	var out []plan.Finding
 	far, unreached := make(map[string]*missedPorts), make(map[string]*missedPorts)
 	for i := range s.ports {

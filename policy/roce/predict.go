@@ -9,6 +9,10 @@ import (
 
 // predict returns the predicted effect of the settings.
 func (s *Settings) predict() (f model.Forecast) {
+	if s.classes != nil {
+		f.Allocation = s.predictByQueue()
+		return f
+	}
 	w := model.ShareWeights{Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare)}
 	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
 		return f
@@ -22,6 +26,17 @@ func (s *Settings) predict() (f model.Forecast) {
 		f.Spare = s.m.SpareRange(f.Allocation, s.target, w, s.marks, s.prices)
 	}
 	return f
+}
+
+// predictByQueue is predict where queues divide links. Within a queue, the settings of DCQCN do.
+func (s *Settings) predictByQueue() *model.Allocation {
+	of := make([]int32, len(s.m.Flows))
+	for i := range of {
+		of[i] = s.classes.of[s.m.Flows[i].Tenant]
+	}
+	return s.m.ShareByQueue(model.QueueWeights{
+		Classes: s.queues(), Class: of, Weight: s.classes.weight, Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare),
+	})
 }
 
 // prices prepares the search for the marks that flows meet.

@@ -22,11 +22,12 @@ func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Set
 			s.fresh[s.ofFlow[i]] = true
 		}
 	}
+	s.divide()
 	s.findTops()
 	s.dropCurves()
 	for i := range s.ports {
 		if p := &s.ports[i]; s.fresh[i] {
-			*p = nicPort{ref: p.ref, id: p.id, out: p.out, line: p.line, tenants: p.tenants, sharers: p.sharers, flows: p.flows, group: p.group, link: -1}
+			*p = nicPort{ref: p.ref, id: p.id, out: p.out, line: p.line, tenants: p.tenants, sharers: p.sharers, flows: p.flows, group: p.group, queue: -1}
 		}
 	}
 	return s
@@ -41,7 +42,7 @@ func (s *Settings) dropCurves() {
 	}
 	for i := range s.m.Flows {
 		if k := s.ofFlow[i]; !s.fresh[k] {
-			d := s.responseLink(int32(i))
+			d := s.responseQueue(int32(i))
 			s.fresh[k] = d >= 0 && s.tops[d] != s.prev.tops[d]
 		}
 	}
@@ -73,6 +74,9 @@ func (s *Settings) planUnchanged(i int) bool {
 
 // plan writes the plane's section of a plan. It takes over unchanged parts from the plan of the previous compilation, with their digests.
 func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.RoCEPlan {
+	if s.classes != nil {
+		return s.classPlan(d)
+	}
 	out := &plan.RoCEPlan{}
 	if s.prev == nil {
 		before, was = &plan.Plan{RoCE: &plan.RoCEPlan{Switches: s.switchPlans()}}, &plan.Digests{}

@@ -33,7 +33,7 @@ type nicPort struct {
 	wanted float64
 	spread float64 // largest |ln| of a flow's wanted rate by wanted
 	group  int32   // into Settings.groups
-	link   int32   // whose response counts, or -1
+	queue  int32   // whose response counts, or -1
 	// position of the lever, exact period in us, and the position that corresponds to the registers, which hold whole numbers.
 	position, period, held float64
 	clamped                bool // the lever does not reach wanted
@@ -65,8 +65,9 @@ type Settings struct {
 	ports     []nicPort
 	ofFlow    []int32          // port of each flow
 	marks     []int32          // limiting marking links on the path of each flow
-	tops      []topFlow        // see findTops
-	curves    []*profile.Curve // by link direction; nil until needed
+	classes   *classes         // nil where DCQCN alone divides links
+	tops      []topFlow        // by queue; see findTops
+	curves    []*profile.Curve // by queue; nil until needed
 	unmarked  *profile.Curve   // of flows that no link marks; nil until needed
 	groups    []group
 	shares    map[model.TenantPort]int // thousandths of a port, by the tenants' virtual functions
@@ -87,7 +88,7 @@ type Settings struct {
 // prev is a compilation of the same flows and attachments, or nil.
 func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	var s *Settings
-	if prev != nil {
+	if prev != nil && prev.classes == nil {
 		s = settingsLike(t.Model, prev, t.Target)
 	} else {
 		p, err := nicProfile(t.Model)
@@ -98,7 +99,6 @@ func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 			return nil, nil, err
 		}
 	}
-	s.divide()
 	s.connectWhile(func() {
 		for i := range s.ports {
 			if s.fresh[i] {
@@ -127,12 +127,18 @@ func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 
 // newSettings computes what depends only on flows and attachments.
 func newSettings(m *model.Model, p *profile.Profile, target *model.Allocation) (*Settings, error) {
-	s := &Settings{m: m, target: target, profile: p, law: p.Law(), marks: m.MarksOf(target), curves: make([]*profile.Curve, len(m.Caps)), moved: true}
+	s := &Settings{m: m, target: target, profile: p, law: p.Law(), marks: m.MarksOf(target), moved: true}
 	s.findPorts()
 	if err := s.shareable(); err != nil {
 		return nil, err
 	}
 	s.assign()
+	s.divide()
+	if m.Input.Options.Divides() {
+		s.classes = newClasses(s)
+		s.marks = s.classMarks()
+	}
+	s.curves = make([]*profile.Curve, len(m.Caps)*s.queues())
 	s.measureRoundTrip()
 	s.findTops()
 	s.fresh = slices.Repeat([]bool{true}, len(s.ports))
@@ -167,7 +173,7 @@ func (s *Settings) findPorts() {
 		ref, _ := s.m.Fabric.PortByID(pt.Port)
 		d := model.Direction(s.m.Fabric, ref)
 		at[d] = int32(len(s.ports))
-		s.ports = append(s.ports, nicPort{ref: ref, id: pt.Port, out: d, line: s.m.Caps[d], tenants: pt.Tenants, group: -1, link: -1})
+		s.ports = append(s.ports, nicPort{ref: ref, id: pt.Port, out: d, line: s.m.Caps[d], tenants: pt.Tenants, group: -1, queue: -1})
 	}
 	s.ofFlow = make([]int32, len(s.m.Flows))
 	for i := range s.m.Flows {
@@ -184,9 +190,25 @@ type topFlow struct {
 	port profile.Port
 }
 
-// findTops finds the fastest queue pair that each link direction limits; of equal ones, one whose port sends most.
+// queues returns the number of queues of a link that the plan divides it by.
+func (s *Settings) queues() int {
+	if s.classes == nil {
+		return 1
+	}
+	return len(s.classes.site)
+}
+
+// queueOf returns the queue of a flow on a link direction. Queues are numbered by link direction, then class.
+func (s *Settings) queueOf(f, direction int32) int32 {
+	if s.classes == nil {
+		return direction
+	}
+	return direction*int32(s.queues()) + s.classes.of[s.m.Flows[f].Tenant]
+}
+
+// findTops finds the fastest queue pair that each queue limits; of equal ones, one whose port sends most.
 func (s *Settings) findTops() {
-	s.tops = make([]topFlow, len(s.m.Caps))
+	s.tops = make([]topFlow, len(s.m.Caps)*s.queues())
 	sent, qps := make([]float64, len(s.ports)), make([]float64, len(s.ports))
 	for i, k := range s.ofFlow {
 		sent[k] += s.target.Rates[i]
@@ -198,7 +220,7 @@ func (s *Settings) findTops() {
 			continue
 		}
 		k := s.ofFlow[i]
-		x, t := topFlow{s.target.Rates[i] / s.m.Flows[i].QPs, profile.Port{Line: s.ports[k].line, Sent: sent[k], Flows: qps[k]}}, &s.tops[d]
+		x, t := topFlow{s.target.Rates[i] / s.m.Flows[i].QPs, profile.Port{Line: s.ports[k].line, Sent: sent[k], Flows: qps[k]}}, &s.tops[s.queueOf(int32(i), d)]
 		if x.rate > t.rate || x.rate == t.rate && x.port.Sent > t.port.Sent {
 			*t = x
 		}
@@ -267,7 +289,7 @@ func (s *Settings) measure(p *nicPort) {
 		sum += float64(q * num.Ln(s.wantedRate(f)))
 		n += q
 		if q > most {
-			most, p.link = q, s.responseLink(f)
+			most, p.queue = q, s.responseQueue(f)
 		}
 	}
 	p.wanted = num.Exp(sum / n)
@@ -278,22 +300,39 @@ func (s *Settings) measure(p *nicPort) {
 	}
 }
 
-// responseLink returns the link whose marks a flow reacts to: its bottleneck, else the first limiting link on its path.
-func (s *Settings) responseLink(f int32) int32 {
+// responseQueue returns the queue whose marks a flow reacts to: that of its bottleneck, else of the first limiting link on its path.
+func (s *Settings) responseQueue(f int32) int32 {
 	if s.contended(f) {
-		return s.target.Bottleneck[f]
+		return s.queueOf(f, s.target.Bottleneck[f])
 	}
 	for _, d := range s.m.Flows[f].Links {
-		if s.target.Limiting[d] && s.m.Marks(d) {
-			return d
+		if s.marked(f, d) {
+			return s.queueOf(f, d)
 		}
 	}
 	return -1
 }
 
-// curve returns the response at a link.
-func (s *Settings) curve(d int32) *profile.Curve {
-	if d < 0 {
+// marked reports whether a link direction on the path of a flow limits flows of its queue by marks.
+func (s *Settings) marked(f, direction int32) bool {
+	if s.classes != nil {
+		return s.classes.limiting[s.queueOf(f, direction)]
+	}
+	return s.target.Limiting[direction] && s.m.Marks(direction)
+}
+
+// speed returns the part of a link, in bit/s, that a queue has while all queues with traffic send.
+func (s *Settings) speed(queue int32) float64 {
+	d := queue / int32(s.queues())
+	if s.classes == nil {
+		return s.m.Caps[d]
+	}
+	return s.m.Caps[d] * s.classes.part(queue%int32(s.queues()), d)
+}
+
+// curve returns the response at a queue.
+func (s *Settings) curve(queue int32) *profile.Curve {
+	if queue < 0 {
 		// No link marks the flows: any response is valid, but it must not change with the rates at some link.
 		if s.unmarked == nil {
 			c := s.profile.Response.Curve(profile.Condition{Speed: s.profile.Response.Speeds[0], RTT: s.rtt})
@@ -301,15 +340,15 @@ func (s *Settings) curve(d int32) *profile.Curve {
 		}
 		return s.unmarked
 	}
-	if s.curves[d] == nil {
-		top := &s.tops[d]
-		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.Caps[d]), Fastest: top.rate, Port: top.port, RTT: s.rtt})
-		s.curves[d] = &c
+	if s.curves[queue] == nil {
+		top := &s.tops[queue]
+		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.speed(queue)), Fastest: top.rate, Port: top.port, RTT: s.rtt})
+		s.curves[queue] = &c
 	}
-	return s.curves[d]
+	return s.curves[queue]
 }
 
-// connectWhile groups the ports whose flows meet at limiting links, concurrently with do, which must not use groups.
+// connectWhile groups the ports whose flows meet in queues of limiting links, concurrently with do, which must not use groups.
 func (s *Settings) connectWhile(do func()) {
 	if !s.moved {
 		s.groups = make([]group, len(s.prev.groups))
@@ -330,16 +369,7 @@ func (s *Settings) connectWhile(do func()) {
 
 // connect numbers the group of each port.
 func (s *Settings) connect() (of []int32, groups int) {
-	sets := disjoint.New(len(s.m.Caps))
-	first, senders := s.m.SendersOf()
-	for d, on := range s.target.Limiting {
-		if !on || !s.m.Marks(int32(d)) {
-			continue
-		}
-		for _, sender := range senders[first[d]:first[d+1]] {
-			sets.Join(sender, int32(d))
-		}
-	}
+	sets := s.meeting()
 	at := slices.Repeat([]int32{-1}, len(s.m.Caps))
 	of = make([]int32, len(s.ports))
 	for i := range of {
@@ -351,6 +381,43 @@ func (s *Settings) connect() (of []int32, groups int) {
 		of[i] = at[r]
 	}
 	return of, groups
+}
+
+// meeting joins sending ports, by the link directions that they drive, whose flows meet in queues of limiting links.
+func (s *Settings) meeting() disjoint.Sets {
+	if s.classes != nil {
+		return s.meetingInQueues()
+	}
+	sets := disjoint.New(len(s.m.Caps))
+	first, senders := s.m.SendersOf()
+	for d, on := range s.target.Limiting {
+		if !on || !s.m.Marks(int32(d)) {
+			continue
+		}
+		for _, sender := range senders[first[d]:first[d+1]] {
+			sets.Join(sender, int32(d))
+		}
+	}
+	return sets
+}
+
+// meetingInQueues is meeting where each class has a queue of its own.
+func (s *Settings) meetingInQueues() disjoint.Sets {
+	sets, first := disjoint.New(len(s.m.Caps)), slices.Repeat([]int32{-1}, len(s.m.Caps)*s.queues())
+	for i := range s.m.Flows {
+		links := s.m.Flows[i].Links
+		for _, d := range links {
+			if !s.marked(int32(i), d) {
+				continue
+			}
+			if at := &first[s.queueOf(int32(i), d)]; *at < 0 {
+				*at = links[0]
+			} else {
+				sets.Join(links[0], *at)
+			}
+		}
+	}
+	return sets
 }
 
 // zeroStep is ln of the steps in which a lever's position 0 moves. With finer steps nearly every change of the fastest flows would change the
@@ -378,7 +445,7 @@ func (s *Settings) scale() {
 // would put the slowest port out of reach, or if no link marks any of the group's flows: then no response defines their positions.
 func (s *Settings) begin(top float64, slowest *nicPort) zero {
 	z := s.zeroAt(num.Exp(float64(zeroStep * math.Ceil(num.Ln(top)/zeroStep-1e-6))))
-	if slowest.link < 0 || s.curve(slowest.link).Position(num.Ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
+	if slowest.queue < 0 || s.curve(slowest.queue).Position(num.Ln(slowest.wanted/z.rate)) > s.reach(z, slowest.queue) {
 		return s.zeroAt(top)
 	}
 	return z
@@ -386,17 +453,19 @@ func (s *Settings) begin(top float64, slowest *nicPort) zero {
 
 func (s *Settings) zeroAt(rate float64) zero { return zero{rate, s.profile.Lever.Shortest(rate)} }
 
-// reach returns the last position of a lever at a link.
-func (s *Settings) reach(z zero, link int32) float64 {
-	return min(s.curve(link).Reach(), num.Ln(float64(s.profile.Lever.MaxPeriod)/z.period))
+// reach returns the last position of a lever at a queue.
+func (s *Settings) reach(z zero, queue int32) float64 {
+	return min(s.curve(queue).Reach(), num.Ln(float64(s.profile.Lever.MaxPeriod)/z.period))
 }
 
 // choose inverts the response: it finds the position whose gain is the ratio of the wanted rate to that at position 0.
 func (s *Settings) choose(p *nicPort) {
 	g := &s.groups[p.group]
-	p.position = s.curve(p.link).Position(num.Ln(p.wanted / g.rate))
+	if p.position = 0; s.m.Input.Options.Lever != model.LeverClasses {
+		p.position = s.curve(p.queue).Position(num.Ln(p.wanted / g.rate))
+	}
 	p.clamped = false
-	if reach := s.reach(g.zero, p.link); p.position > reach {
+	if reach := s.reach(g.zero, p.queue); p.position > reach {
 		p.position, p.clamped = max(reach, 0), true
 	}
 	scale := num.Exp(p.position)
@@ -447,7 +516,7 @@ func (s *Settings) weighFlows() {
 		}
 		p := &s.ports[k]
 		for _, f := range p.flows {
-			gain := s.curve(s.responseLink(f)).Gain(p.held)
+			gain := s.curve(s.responseQueue(f)).Gain(p.held)
 			w[f] = float64(float64(s.m.Flows[f].QPs*s.groups[p.group].rate) * (num.Exp(gain) / s.markCompensation(f)))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/qos"
 	"fairlane/command/lab"
 	"fairlane/command/local"
 	"fairlane/policy"
@@ -42,6 +43,9 @@ var jsonSections = map[reflect.Type]string{
 	reflect.TypeFor[policy.RoCEPlan]():          "RoCE",
 	reflect.TypeFor[policy.NICPlan]():           "NIC ports",
 	reflect.TypeFor[policy.ECNPlan]():           "Switches on RoCE",
+	reflect.TypeFor[policy.RoCEClass]():         "Traffic classes on RoCE",
+	reflect.TypeFor[qos.ClassShare]():           "Shares of traffic classes",
+	reflect.TypeFor[qos.QueueWeight]():          "Weights of queues",
 	reflect.TypeFor[ecn.QueueMarking]():         "Queues",
 	reflect.TypeFor[ecn.Marking]():              "Marking",
 	reflect.TypeFor[policy.RoCEPlacement]():     "Traffic on RoCE",

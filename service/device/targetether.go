@@ -1,12 +1,14 @@
 package device
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/prereq"
+	"fairlane/ccconfig/qos"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -40,7 +42,7 @@ func etherSwitch(plane subnet.Plane, id ident.GUID, name string, f *subnet.Fabri
 
 // roceTargets adds the NIC ports and switches of a plan for DCQCN.
 func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) {
-	shares, needs := p.Functions(), RoCENeeds()
+	shares, needs, divided := p.Functions(), needsOf(p, false), needsOf(p, true)
 	for i := range p.NICs {
 		nic := &p.NICs[i]
 		dev, ref, err := nicDevice(driver.PlaneRoCE, nic.Port, nic.Name, f)
@@ -57,17 +59,53 @@ func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) 
 				state.Params = append(state.Params, driver.NICParam{Name: driver.ShareParam, Index: s.Function, Value: s.Mbps(l.Rate)})
 			}
 		}
+		state.Shares = classShares(p, nic)
 		state.Sort()
-		add(Target{Device: dev, Want: driver.Settings{NIC: state}, Needs: needs}, nil)
+		t := Target{Device: dev, Want: driver.Settings{NIC: state}, Needs: needs}
+		if len(state.Shares) > 0 {
+			t.Needs = divided
+		}
+		add(t, nil)
 	}
 	for i := range p.Switches {
 		sw := &p.Switches[i]
 		dev, err := etherSwitch(driver.PlaneRoCE, sw.Node, sw.Name, f)
-		add(Target{Device: dev, Want: driver.Settings{Queues: &driver.QueueState{Marking: slices.Clone(sw.Queues)}}, Needs: needs}, err)
+		queues := &driver.QueueState{Marking: slices.Clone(sw.Queues), Weights: slices.Clone(sw.Weights)}
+		add(Target{Device: dev, Want: driver.Settings{Queues: queues}, Needs: needs}, err)
 	}
 }
 
-// RoCENeeds returns the prerequisites of DCQCN plans, the same on every device.
+// classShares returns the shares of all traffic classes of the site at a NIC port that a plan divides by class; nil for others. Classes from which no tenant sends there have 0,
+// so that a share of an earlier plan does not stay.
+func classShares(p *policy.RoCEPlan, nic *policy.NICPlan) []qos.ClassShare {
+	if len(nic.Shares) == 0 {
+		return nil
+	}
+	out := slices.Clone(nic.Shares)
+	for i := range p.Classes {
+		class := p.Classes[i].Queue
+		if !slices.ContainsFunc(nic.Shares, func(c qos.ClassShare) bool { return c.Class == class }) {
+			out = append(out, qos.ClassShare{Class: class})
+		}
+	}
+	slices.SortFunc(out, func(a, b qos.ClassShare) int { return cmp.Compare(a.Class, b.Class) })
+	return out
+}
+
+// needsOf returns the prerequisites of a plan, for NIC ports that it divides by class or for all other devices.
+func needsOf(p *policy.RoCEPlan, divided bool) *prereq.Needs {
+	if len(p.Classes) == 0 {
+		return RoCENeeds()
+	}
+	n := &prereq.Needs{}
+	for i := range p.Classes {
+		c := &p.Classes[i]
+		n.Classes = append(n.Classes, prereq.RoCE{DSCP: c.DSCP, Priority: c.Queue, Queue: c.Queue, Lossless: true, Divided: divided})
+	}
+	return n
+}
+
+// RoCENeeds returns the prerequisites of DCQCN plans without classes of traffic, the same on every device.
 func RoCENeeds() *prereq.Needs {
 	return &prereq.Needs{RoCE: &prereq.RoCE{DSCP: policy.RoCEDSCP, Priority: policy.RoCEPriority, Queue: policy.RoCEQueue, Lossless: true}}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/device"
@@ -260,5 +261,74 @@ func TestEthernetPlansForOtherFabricsAreRefused(t *testing.T) {
 	}
 	if again, err := device.Desired(plan, in.Fabric); err != nil || again[len(again)-1].Want.Queues != nil && again[len(again)-1].Want.Queues.Marking[0].Queue == 7 {
 		t.Errorf("targets share memory with the plan: %v", err)
+	}
+}
+
+// TestAPlanWithTrafficClassesSetsWeightsAndShares also holds that a class from which no tenant sends at a divided port has the share 0, and that targets share no memory
+// with the plan.
+func TestAPlanWithTrafficClassesSetsWeightsAndShares(t *testing.T) {
+	t.Parallel()
+	in := etherInput(t, policy.PlaneRoCE)
+	in.Options.Lever = policy.LeverClasses
+	in.Options.Classes = []qos.TrafficClass{{DSCP: 26, Queue: 3}, {DSCP: 34, Queue: 4}, {DSCP: 10, Queue: 1}}
+	plan, err := policy.Compile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, err := device.Desired(plan, in.Fabric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	divided := 0
+	for _, target := range targets {
+		if err := target.Want.Validate(target.Device); err != nil {
+			t.Errorf("%s: %v", target.Device, err)
+		}
+		if n := len(target.Needs.Traffic()); n != 3 {
+			t.Errorf("%s: prerequisites of %d classes, want 3", target.Device, n)
+		}
+		if q := target.Want.Queues; q != nil {
+			i := slices.IndexFunc(plan.RoCE.Switches, func(s policy.ECNPlan) bool { return s.Node == target.Device.ID.Node })
+			if len(q.Weights) == 0 || !slices.Equal(q.Weights, plan.RoCE.Switches[i].Weights) {
+				t.Errorf("%s: weights %v", target.Device, q.Weights)
+			}
+			continue
+		}
+		shares := plan.RoCE.NIC(target.Device.ID).Shares
+		got := target.Want.NIC.Shares
+		if len(shares) == 0 {
+			if got != nil || target.Needs.Classes[0].Divided {
+				t.Errorf("%s: shares %v of a port that the plan does not divide", target.Device, got)
+			}
+			continue
+		}
+		divided++
+		if len(got) != 3 || !target.Needs.Classes[0].Divided {
+			t.Errorf("%s: shares %v, want those of the three classes of the site", target.Device, got)
+		}
+		for _, c := range got {
+			if i := slices.IndexFunc(shares, func(s qos.ClassShare) bool { return s.Class == c.Class }); i < 0 && c.Percent != 0 || i >= 0 && shares[i] != c {
+				t.Errorf("%s: class %d has %d %%, and in the plan %v", target.Device, c.Class, c.Percent, shares)
+			}
+		}
+	}
+	if divided != 1 {
+		t.Errorf("%d ports are divided, want the one from which two tenants send", divided)
+	}
+	for i := range targets {
+		if q := targets[i].Want.Queues; q != nil {
+			q.Weights[0].Weight = 99
+		} else if n := targets[i].Want.NIC; n.Shares != nil {
+			n.Shares[0].Percent = 99
+		}
+	}
+	again, err := device.Desired(plan, in.Fabric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range again {
+		if err := target.Want.Validate(target.Device); err != nil || target.Want.Queues != nil && target.Want.Queues.Weights[0].Weight == 99 {
+			t.Errorf("%s shares memory with the plan: %v", target.Device, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package etherlive
 
 import (
 	"fmt"
+	"maps"
 
 	"fairlane/internal/quantity"
 	"fairlane/sim/ether"
@@ -10,7 +11,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// In a RoCE fabric, each priority, and the switch queue with the same number, is one class of the network. A WRCC fabric has
+// In a RoCE fabric, each priority, and the switch queue and the NIC's traffic class with the same number, is one class of the network. A WRCC fabric has
 // one class, for Options.Priority.
 
 // eachClass calls do with every priority that has a class of the network, and that class.
@@ -35,6 +36,7 @@ func (f *Fabric) byClass(at subnet.PortRef, do func(priority int, q *ether.Queue
 func (f *Fabric) defaultPort() plane.PortState {
 	p := plane.DefaultPort()
 	p.Priorities[p.DSCP], p.PFC = f.o.Priority, 1<<f.o.Priority
+	p.Service[f.o.Priority] = p.Service[plane.RoCEPriority]
 	return p
 }
 
@@ -66,12 +68,46 @@ func (n *NIC) configureClasses(p *plane.PortState) {
 	net, m := n.f.net, ether.CodeMap(p.Priorities)
 	n.problem(net.SetMap(n.at, &m))
 	n.problem(net.SetPFC(n.at, p.PFC))
+	n.problem(net.SetService(n.at, serviceOf(&p.Service)))
 	n.problem(net.SetNotificationCode(n.host, p.CNPDSCP))
 	for _, at := range n.pairs {
 		if q := &n.f.pairs[at]; q.active {
-			n.problem(net.SetCode(q.ref, p.DSCP))
+			n.problem(net.SetCode(q.ref, n.f.codeOf(at, p.DSCP)))
 		}
 	}
+}
+
+// SetDSCPs changes the DSCPs that the applications of tenants choose for their queue pairs: see Options.DSCPs. It returns an error for a DSCP out of
+// range, and then changes nothing.
+func (f *Fabric) SetDSCPs(dscps map[string]uint8) error {
+	if err := checkDSCPs(dscps); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.clock.Wake()
+	f.o.DSCPs = maps.Clone(dscps)
+	for _, n := range f.nics {
+		n.configureClasses(&n.state)
+	}
+	return nil
+}
+
+func checkDSCPs(dscps map[string]uint8) error {
+	for tenant, dscp := range dscps {
+		if dscp >= plane.DSCPs {
+			return fmt.Errorf("DSCP %d of tenant %q: want 0 to %d", dscp, tenant, plane.DSCPs-1)
+		}
+	}
+	return nil
+}
+
+// codeOf returns the DSCP of a queue pair: the one that its tenant's applications choose, or the port's.
+func (f *Fabric) codeOf(pair int32, port uint8) uint8 {
+	if own, ok := f.o.DSCPs[f.flows[f.net.Pairs[pair]].Tenant]; ok {
+		return own
+	}
+	return port
 }
 
 // ConfigurePorts sets the settings of the switch's ports, those of port n at index n-1; missing ports get their initial
@@ -94,15 +130,15 @@ func (s *Switch) configurePorts(ports []plane.SwitchPort) {
 		at, m := subnet.PortRef{Node: s.node, Port: num}, ether.CodeMap(p.Queues)
 		s.problem(num, s.f.net.SetMap(at, &m))
 		s.problem(num, s.f.net.SetPFC(at, p.PFC))
-		s.problem(num, s.f.net.SetService(at, serviceOf(&p)))
+		s.problem(num, s.f.net.SetService(at, serviceOf(&p.Service)))
 	})
 }
 
 // serviceOf reduces weights to the smallest integers with the same ratios, so that a round of deficit round robin is short.
-func serviceOf(p *plane.SwitchPort) ether.Service {
+func serviceOf(service *[plane.Priorities]plane.QueueService) ether.Service {
 	s := ether.Service{HighFirst: true}
 	common := uint8(0)
-	for q, v := range p.Service {
+	for q, v := range service {
 		if v.Strict {
 			s.Strict |= 1 << q
 			continue

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/sim/etherlive"
 	"fairlane/sim/plane"
@@ -143,5 +144,66 @@ func TestClassesOutOfRangeAreRefused(t *testing.T) {
 	}
 	if got := n.State().DSCP; got != plane.RoCEDSCP {
 		t.Errorf("DSCP %d, want the previous DSCP", got)
+	}
+}
+
+// Tenants that send from one port by different traffic classes share it by the classes' weights. A class that stops leaves its part to the others.
+func TestTrafficClassesDivideANICPort(t *testing.T) {
+	t.Parallel()
+	topo, ids := star(t, 3, 25*quantity.Gbps)
+	flows := []tenants.Flow{flow("ant", ids[0], ids[1], 2), flow("bee", ids[0], ids[2], 2)}
+	classes := []qos.TrafficClass{{DSCP: 26, Queue: 3}, {DSCP: 34, Queue: 4}}
+	f := live(t, topo, flows, etherlive.Options{Seed: 1, Classes: classes, DSCPs: map[string]uint8{"bee": 34}})
+	n, err := f.NIC(ids[0])
+	must(t, err)
+	p := plane.DefaultPort()
+	p.Priorities[34], p.PFC = 4, 1<<3|1<<4
+	s, err := f.Switch(topo.Nodes[topo.Switches()[0]].GUID)
+	must(t, err)
+	ports := make([]plane.SwitchPort, 3)
+	for i := range ports {
+		ports[i] = plane.DefaultSwitchPort()
+		ports[i].Queues[34], ports[i].PFC = 4, 1<<3|1<<4
+	}
+	s.ConfigurePorts(ports)
+	for _, c := range []struct {
+		three, four uint8
+		want        float64
+	}{{50, 50, 0.5}, {80, 20, 0.8}, {6, 94, 0.06}} {
+		p.Service[3].Weight, p.Service[4].Weight = c.three, c.four
+		n.Configure(p)
+		f.RunUntil(f.Now() + 10*ms)
+		before := n.Measure()
+		f.RunUntil(f.Now() + 20*ms)
+		after := n.Measure()
+		a, b := float64(after.Sent[3].Octets-before.Sent[3].Octets), float64(after.Sent[4].Octets-before.Sent[4].Octets)
+		if got := a / (a + b); got < c.want-0.02 || got > c.want+0.02 {
+			t.Errorf("shares %d and %d: class 3 has %.3f of the port, want %.2f", c.three, c.four, got, c.want)
+		}
+		if rate := (a + b) * 8 / 0.020; rate < 0.97*25e9 {
+			t.Errorf("shares %d and %d: %.2f of 25 Gbit/s", c.three, c.four, rate/1e9)
+		}
+	}
+	must(t, f.StopFlow(1))
+	f.RunUntil(f.Now() + ms)
+	before := n.Measure()
+	f.RunUntil(f.Now() + 10*ms)
+	if rate := float64(n.Measure().Sent[3].Octets-before.Sent[3].Octets) * 8 / 0.010; rate < 0.97*25e9 {
+		t.Errorf("alone, class 3 sends %.2f of 25 Gbit/s", rate/1e9)
+	}
+	must(t, f.Err())
+}
+
+func TestClassesAndDSCPsOutOfRangeMakeNoFabric(t *testing.T) {
+	t.Parallel()
+	topo, ids := star(t, 2, 25*quantity.Gbps)
+	flows := []tenants.Flow{flow("ant", ids[0], ids[1], 1)}
+	for title, o := range map[string]etherlive.Options{
+		"a class with queue 8": {Classes: []qos.TrafficClass{{Queue: 8}}},
+		"DSCP 64":              {DSCPs: map[string]uint8{"ant": 64}},
+	} {
+		if _, err := etherlive.New(topo, flows, o); err == nil {
+			t.Errorf("%s: a fabric was made", title)
+		}
 	}
 }

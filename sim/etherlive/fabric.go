@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/sim/cc"
 	"fairlane/sim/ether"
@@ -34,10 +35,14 @@ type Options struct {
 	TimeScale float64
 	// Slice is the largest simulated time by which Run advances at once; 0 means 10 ms.
 	Slice quantity.Picoseconds
-	// Priority is the only lossless class of service, 0 to 7: only here do switches have headroom for packets after a pause. In
+	// Priority is the lossless class of service, 0 to 7, besides those of Classes: only in lossless classes do switches have headroom for packets after a pause. In
 	// a RoCE fabric it is initially the priority of RoCE traffic. In a WRCC fabric it is always that of all traffic, and
 	// settings for other priorities have no effect. The zero value selects plane.RoCEPriority.
 	Priority uint8
+	// Classes are classes of traffic whose priorities, the numbers of their queues, are lossless too. Devices map packets to them.
+	Classes []qos.TrafficClass
+	// DSCPs are those that the applications of tenants choose for their queue pairs, 0 to 63; others have the DSCP of their port.
+	DSCPs map[string]uint8
 	// Waiting are the indices of flows that do not send until StartFlow.
 	Waiting []int
 	// Functions are the numbers of virtual functions of ports with more of them than tenants, up to 4096.
@@ -98,6 +103,14 @@ func New(topo *subnet.Fabric, flows []tenants.Flow, o Options) (*Fabric, error) 
 	}
 	if o.Priority >= plane.Priorities {
 		return nil, fmt.Errorf("priority %d: want 0 to %d", o.Priority, plane.Priorities-1)
+	}
+	for i, c := range o.Classes {
+		if err := c.Validate(); err != nil {
+			return nil, fmt.Errorf("class of traffic %d: %w", i, err)
+		}
+	}
+	if err := checkDSCPs(o.DSCPs); err != nil {
+		return nil, err
 	}
 	if o.Priority == 0 {
 		o.Priority = plane.RoCEPriority
@@ -164,7 +177,8 @@ func (f *Fabric) config(ports int) (ether.Config, error) {
 		cfg.CNPGap = quantity.Picoseconds(d.CNPGap) * quantity.Microsecond
 		cfg.ECN = f.o.ECN
 		for c := range uint8(plane.Priorities) {
-			cfg.Classes = append(cfg.Classes, ether.Class{Lossy: c != f.o.Priority})
+			lossless := slices.ContainsFunc(f.o.Classes, func(t qos.TrafficClass) bool { return t.Queue == c })
+			cfg.Classes = append(cfg.Classes, ether.Class{Lossy: c != f.o.Priority && !lossless})
 		}
 	}
 	cfg.Buffer, cfg.Buffers = f.o.Buffer, f.o.Buffers
@@ -246,7 +260,7 @@ func (f *Fabric) setFlow(i int, on bool) error {
 // launch starts a queue pair now.
 func (f *Fabric) launch(p *pair) error {
 	s := p.spec
-	s.Start, s.Code = f.net.Now(), f.nics[s.Src].state.DSCP
+	s.Start, s.Code = f.net.Now(), f.codeOf(int32(s.ID), f.nics[s.Src].state.DSCP)
 	return f.net.Add(s)
 }
 
@@ -262,7 +276,7 @@ func (f *Fabric) started(id int64, ref ether.FlowRef) {
 
 // catchUp applies the changes since the scheduling of a queue pair that has just started.
 func (f *Fabric) catchUp(p *pair) {
-	err := errors.Join(f.net.SetDemand(p.ref, p.spec.Demand), f.net.SetCode(p.ref, f.nics[p.spec.Src].state.DSCP))
+	err := errors.Join(f.net.SetDemand(p.ref, p.spec.Demand), f.net.SetCode(p.ref, f.codeOf(int32(p.spec.ID), f.nics[p.spec.Src].state.DSCP)))
 	if err == nil && f.wrcc != nil && p.spec.Weight > 0 {
 		err = f.net.Reweigh(p.ref, p.spec.Weight)
 	}

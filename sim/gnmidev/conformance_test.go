@@ -11,6 +11,7 @@ import (
 	"fairlane/ccconfig/ecn"
 	cgnmi "fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/subnet"
@@ -40,7 +41,8 @@ func (f simulatedDevices) check(err error) {
 func (f simulatedDevices) TrueState(d driver.Device) driver.Settings {
 	h := f.hosts[d.ID.Node]
 	if h == nil {
-		return driver.Settings{Queues: &driver.QueueState{Marking: f.switches[d.ID.Node].Marking()}}
+		w := f.switches[d.ID.Node]
+		return driver.Settings{Queues: &driver.QueueState{Marking: w.Marking(), Weights: w.Weights()}}
 	}
 	set, senders, err := h.Settings(d.ID)
 	f.check(err)
@@ -59,10 +61,11 @@ func (f simulatedDevices) Put(d driver.Device, s driver.Settings) {
 	h := f.hosts[d.ID.Node]
 	if h == nil {
 		f.switches[d.ID.Node].PutMarking(s.Queues.Marking)
+		f.switches[d.ID.Node].PutWeights(s.Queues.Weights)
 		return
 	}
 	var set []nicparam.Setting
-	for _, p := range s.NIC.Params {
+	for _, p := range slices.Concat(s.NIC.Params, s.NIC.ShareParams()) {
 		set = append(set, nicparam.Setting{Key: nicparam.Key{Name: p.Name, Index: p.Index}, Value: p.Value})
 	}
 	f.check(h.Put(d.ID, set))
@@ -136,7 +139,7 @@ func (r *rig) manager(t testing.TB, dialect cgnmi.Dialect) *cgnmi.Driver {
 }
 
 // nicHarness returns the driver for hosts with each kind of NIC driver, one of them with WRCC.
-func nicHarness(t testing.TB) drivertest.Harness {
+func nicHarness(t testing.TB, classes ...qos.TrafficClass) drivertest.Harness {
 	r := newRig(t)
 	f := simulatedDevices{t: t, hosts: map[ident.GUID]*Host{}}
 	h := drivertest.Harness{Driver: r.manager(t, cgnmi.Agent), Atomic: true, Faults: f}
@@ -148,7 +151,7 @@ func nicHarness(t testing.TB) drivertest.Harness {
 			o.Ports[1].Senders = 16
 		}
 		name, _, _ := strings.Cut(d.Name, "/")
-		host, err := r.AddHost(name, HostOptions{Cards: []CardOptions{o}})
+		host, err := r.AddHost(name, HostOptions{Cards: []CardOptions{o}, Classes: classes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +187,7 @@ func switchHarness(t testing.TB, of cgnmi.Dialect, change func(*SwitchOptions)) 
 
 func TestConformanceOnNICs(t *testing.T) {
 	t.Parallel()
-	drivertest.Run(t, nicHarness)
+	drivertest.Run(t, func(t testing.TB) drivertest.Harness { return nicHarness(t) })
 }
 
 func TestConformanceOnSONiC(t *testing.T) {
@@ -205,6 +208,29 @@ func TestConformanceOnGuardedSONiC(t *testing.T) {
 		}
 		return h
 	})
+}
+
+// siteClasses are the classes of traffic of provisioned fabrics.
+func siteClasses() []qos.TrafficClass {
+	return []qos.TrafficClass{{DSCP: 26, Queue: 3}, {DSCP: 34, Queue: 4}, {DSCP: 10, Queue: 1}, {DSCP: 18, Queue: 2}}
+}
+
+func TestConformanceOnSwitchesWithClasses(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]cgnmi.Dialect{"SONiC": cgnmi.SONiC, "OpenConfig": cgnmi.OpenConfig} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			drivertest.Run(t, func(t testing.TB) drivertest.Harness {
+				return switchHarness(t, of, func(o *SwitchOptions) { o.Classes, o.Guard = siteClasses(), Guard2026 })
+			})
+		})
+	}
+}
+
+func TestConformanceOnNICsWithClasses(t *testing.T) {
+	t.Parallel()
+	classes := []qos.TrafficClass{{DSCP: 26, Queue: 3}, {DSCP: 34, Queue: 1}, {DSCP: 10, Queue: 0}}
+	drivertest.Run(t, func(t testing.TB) drivertest.Harness { return nicHarness(t, classes...) })
 }
 
 func TestConformanceOnOpenConfig(t *testing.T) {

@@ -1,6 +1,7 @@
 package gnmidev
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,14 +37,17 @@ func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 	same := strconv.Itoa
 	d.put("TC_TO_QUEUE_MAP", "AZURE", maps8(same, same, plane.Priorities))
 	d.put("TC_TO_PRIORITY_GROUP_MAP", "AZURE", maps8(same, func(i int) string {
-		if i == plane.RoCEPriority {
+		if slices.Contains(w.lossless(), uint8(i)) { // at most 7
 			return same(i)
 		}
 		return "0"
 	}, plane.Priorities))
 	d.put("MAP_PFC_PRIORITY_TO_QUEUE", "AZURE", maps8(same, same, plane.Priorities))
 	dscp := maps8(same, func(int) string { return "0" }, 64)
-	dscp["26"], dscp["48"] = same(plane.RoCEPriority), "6"
+	dscp["48"] = same(int(notifications(w.o.Classes)))
+	for _, c := range w.classes() {
+		dscp[same(int(c.DSCP))] = same(int(c.Queue))
+	}
 	d.put("DSCP_TO_TC_MAP", "AZURE", dscp)
 	d.put("SCHEDULER", "scheduler.0", fields{"type": "DWRR", "weight": "50"})
 	d.put("SCHEDULER", "scheduler.1", fields{"type": "DWRR", "weight": "50"})
@@ -61,6 +65,7 @@ func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 		for i := range w.ports {
 			marking = append(marking, ecn.QueueMarking{Port: ident.PortNum(i + 1), Queue: plane.RoCEPriority, Marking: stockMarking}) // port numbers are at most maxPorts
 		}
+		marking = byClass(marking, w.o.Classes)
 	}
 	for _, q := range marking {
 		if err := q.Validate(); err != nil {
@@ -73,25 +78,41 @@ func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 
 // portConfig adds the configuration of one port.
 func (w *Switch) portConfig(d database, name string) {
+	var lossless []string
+	for _, q := range w.lossless() {
+		lossless = append(lossless, strconv.Itoa(int(q)))
+	}
 	d.put("PORT_QOS_MAP", name, fields{
 		"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE", "pfc_to_queue_map": "AZURE",
-		"pfc_enable": strconv.Itoa(plane.RoCEPriority), "pfcwd_sw_enable": strconv.Itoa(plane.RoCEPriority),
+		"pfc_enable": strings.Join(lossless, ","), "pfcwd_sw_enable": strings.Join(lossless, ","),
 	})
+	d.put("BUFFER_PG", name+"|0", fields{"profile": "ingress_lossy_profile"})
 	for q := range plane.Priorities {
-		scheduler := "scheduler.0"
-		switch q {
-		case plane.RoCEPriority:
+		number := strconv.Itoa(q)
+		scheduler, buffer := "scheduler.0", "egress_lossy_profile"
+		switch {
+		case len(w.o.Classes) > 0 && slices.Contains(w.lossless(), uint8(q)): // at most 7
+			scheduler = "fairlane_" + name + "_" + number
+			d.put(schedulerTable, scheduler, fields{"type": "DWRR", "weight": "10"})
+		case q == plane.RoCEPriority && len(w.o.Classes) == 0:
 			scheduler = "scheduler.1"
-		case 6:
+		case q == int(notifications(w.o.Classes)):
 			scheduler = "scheduler.2"
 		}
-		d.put("QUEUE", name+"|"+strconv.Itoa(q), fields{"scheduler": scheduler})
+		if slices.Contains(w.lossless(), uint8(q)) {
+			buffer = "egress_lossless_profile"
+			d.put("BUFFER_PG", name+"|"+number, fields{"profile": "pg_lossless"})
+		}
+		d.put("QUEUE", name+"|"+number, fields{"scheduler": scheduler})
+		if len(w.o.Classes) > 0 {
+			d.put("BUFFER_QUEUE", name+"|"+number, fields{"profile": buffer})
+		}
 	}
-	d.put("BUFFER_PG", name+"|0", fields{"profile": "ingress_lossy_profile"})
-	d.put("BUFFER_PG", name+"|"+strconv.Itoa(plane.RoCEPriority), fields{"profile": "pg_lossless"})
-	d.put("BUFFER_QUEUE", name+"|0-2", fields{"profile": "egress_lossy_profile"})
-	d.put("BUFFER_QUEUE", name+"|"+strconv.Itoa(plane.RoCEPriority), fields{"profile": "egress_lossless_profile"})
-	d.put("BUFFER_QUEUE", name+"|4-7", fields{"profile": "egress_lossy_profile"})
+	if len(w.o.Classes) == 0 {
+		d.put("BUFFER_QUEUE", name+"|0-2", fields{"profile": "egress_lossy_profile"})
+		d.put("BUFFER_QUEUE", name+"|"+strconv.Itoa(plane.RoCEPriority), fields{"profile": "egress_lossless_profile"})
+		d.put("BUFFER_QUEUE", name+"|4-7", fields{"profile": "egress_lossy_profile"})
+	}
 	d.put(watchdog, name, fields{"action": "drop", "detection_time": "200", "restoration_time": "200"})
 	d.entry("CABLE_LENGTH", "AZURE")[name] = "5m"
 }

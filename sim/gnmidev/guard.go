@@ -17,6 +17,18 @@ const (
 	watchdog     = "PFC_WD"
 )
 
+// GuardList is a generation of the list of changes that the generic config updater permits.
+type GuardList uint8
+
+// Guard lists.
+const (
+	// Guard2025 is the list of images before 2026-01-27. It refuses every change of a row of SCHEDULER; new rows are permitted.
+	Guard2025 GuardList = iota
+	// Guard2026 is the list since 2026-01-27: profiles of marking are free, weights of DWRR schedulers may be replaced, buffer pools may not be
+	// changed at all, and maps cannot be changed in practice.
+	Guard2026
+)
+
 // guardedFields returns the fields that the guard allows a patch to replace, in lower case, as ENTRY/FIELD; entry "*"
 // matches all. It returns nil for an unguarded table.
 func guardedFields(name string) []string {
@@ -49,6 +61,21 @@ func (s *Switch) guard(c *change, before database) error {
 	if len(c.path) < 2 {
 		return s.guardWhole(c, before)
 	}
+	if c.path[0] == schedulerTable {
+		return s.guardScheduler(c, before)
+	}
+	if s.o.Guard == Guard2026 {
+		switch c.path[0] {
+		case wredTable:
+			return nil
+		case poolTable, "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP":
+			return s.refused(c, "no change of the table is allowed")
+		case profileTable:
+			if len(c.path) == 2 {
+				return nil
+			}
+		}
+	}
 	list := guardedFields(c.path[0])
 	if list == nil {
 		return nil
@@ -78,11 +105,27 @@ func (s *Switch) guardWhole(c *change, before database) error {
 		return err
 	}
 	for _, e := range difference(before, after) {
-		if guardedFields(e[0]) != nil {
+		if guardedFields(e[0]) != nil || e[0] == schedulerTable && before.has(e[:]) {
 			return s.refused(c, "it changes "+e[0]+"|"+e[1])
 		}
 	}
 	return nil
+}
+
+// schedulerTable is the table of schedulers.
+const schedulerTable = "SCHEDULER"
+
+// guardScheduler permits new rows and the removal of rows and, since 2026, replace of the weight of a DWRR scheduler.
+func (s *Switch) guardScheduler(c *change, before database) error {
+	switch {
+	case len(c.path) == 2 && (c.op == patchRemove || !before.has(c.path)):
+		return nil
+	case s.o.Guard == Guard2026 && len(c.path) == 3 && c.path[2] == "weight" && c.op == patchReplace && before[schedulerTable][c.path[1]]["type"] == "DWRR":
+		return nil
+	case s.o.Guard == Guard2026:
+		return s.refused(c, "only replace of weight is allowed, on DWRR")
+	}
+	return s.refused(c, "a row cannot be changed")
 }
 
 // refused returns the updater's error for a rejected change.

@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/nic/dcbnl"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -26,6 +28,9 @@ const (
 // HostOptions describe a host.
 type HostOptions struct {
 	Cards []CardOptions // at least one
+	// Classes provisions the ports for classes of traffic, at most 7: trust, dscp2prio, prio2tc, pfc and equal shares of traffic classes. Empty means
+	// one class, DSCP 26 with priority 3.
+	Classes []qos.TrafficClass
 }
 
 // CardOptions describe a NIC.
@@ -58,6 +63,7 @@ type Host struct {
 	name   string
 	cards  []*card
 	tree   *gated
+	dcb    *dcbnl.IEEE // DCB state of unchanged ports; nil means the layout's
 
 	skew atomic.Int64 // offset of the clock, ns
 
@@ -75,6 +81,12 @@ func (s *Server) AddHost(name string, o HostOptions) (*Host, error) {
 	h.tree = &gated{&hostTree{host: h}, &h.gate}
 	if len(o.Cards) == 0 {
 		return nil, fmt.Errorf("host %q: no cards: want at least one", name)
+	}
+	if err := checkClasses(o.Classes); err != nil {
+		return nil, fmt.Errorf("host %q: %w", name, err)
+	}
+	if len(o.Classes) > 0 {
+		h.dcb = classDCB(o.Classes)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

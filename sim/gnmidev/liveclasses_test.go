@@ -7,11 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
+	cgnmi "fairlane/ccconfig/gnmi"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/sim/ether"
 	"fairlane/sim/etherlive"
 	"fairlane/sim/plane"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
 )
@@ -24,7 +29,7 @@ type lab struct {
 	leaf *etherlive.Switch
 }
 
-func newLab(t *testing.T, o etherlive.Options) *lab {
+func newLab(t *testing.T, o etherlive.Options, classes ...qos.TrafficClass) *lab {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
@@ -48,12 +53,12 @@ func newLab(t *testing.T, o etherlive.Options) *lab {
 		p, err := l.f.NIC(id)
 		check(err)
 		card := CardOptions{GUID: id.Node, Caps: richCaps(), Ports: []PortOptions{{Plane: p, Speed: 25 * quantity.Gbps, Functions: 1}}}
-		_, err = l.AddHost("host-"+strconv.Itoa(i), HostOptions{Cards: []CardOptions{card}})
+		_, err = l.AddHost("host-"+strconv.Itoa(i), HostOptions{Cards: []CardOptions{card}, Classes: classes})
 		check(err)
 	}
 	l.leaf, err = l.f.Switch(topo.Nodes[topo.Switches()[0]].GUID)
 	check(err)
-	_, err = l.AddSwitch("leaf", SwitchOptions{Ports: make([]SwitchPort, 3), Plane: l.leaf})
+	_, err = l.AddSwitch("leaf", SwitchOptions{Ports: make([]SwitchPort, 3), Plane: l.leaf, Classes: classes, Guard: Guard2026, Unguarded: len(classes) == 0})
 	check(err)
 	t.Cleanup(func() { check(l.f.Err()) })
 	return l
@@ -198,5 +203,36 @@ func TestPauseByPriority(t *testing.T) {
 	in := l.leaf.Measure(1)
 	if in.GroupDrops[plane.RoCEPriority] == 0 || in.GroupDrops[plane.RoCEPriority] != in.InDrops || in.PausesSent[plane.RoCEPriority] == 0 || in.PausesSent[4] != 0 {
 		t.Errorf("counters of an ingress port: %+v", in)
+	}
+}
+
+// On provisioned devices the driver's weights divide a switch port among tenants, without a change of any queue.
+func TestWeightsOfADriverMoveBytes(t *testing.T) {
+	t.Parallel()
+	const ms = quantity.Millisecond
+	classes := []qos.TrafficClass{{DSCP: 26, Queue: 3}, {DSCP: 34, Queue: 4}}
+	l := newLab(t, etherlive.Options{Seed: 1, Classes: classes, DSCPs: map[string]uint8{"bee": 34}}, classes...)
+	d := l.manager(t, cgnmi.SONiC)
+	dev := driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x51}, Name: "leaf", Kind: subnet.KindSwitch, Ports: 3}
+	for _, c := range []struct{ three, four uint8 }{{1, 1}, {1, 4}, {16, 1}, {3, 2}} {
+		want := driver.Settings{Queues: &driver.QueueState{Weights: []qos.QueueWeight{{Port: 3, Queue: 3, Weight: c.three}, {Port: 3, Queue: 4, Weight: c.four}}}}
+		for p := range ident.PortNum(3) { // without marks pause alone holds the senders, so both queues always have packets
+			for _, q := range classes {
+				want.Queues.Marking = append(want.Queues.Marking, ecn.QueueMarking{Port: p + 1, Queue: q.Queue, Marking: ecn.Marking{Min: ecn.MaxThreshold, Max: ecn.MaxThreshold, PMaxPct: 1}})
+			}
+		}
+		if _, err := d.Apply(t.Context(), dev, want); err != nil {
+			t.Fatal(err)
+		}
+		q := l.queues(40*ms, 40*ms)
+		if got, share := q[3]/(q[3]+q[4]), float64(c.three)/float64(c.three+c.four); math.Abs(got-share) > 0.03 {
+			t.Errorf("weights %d and %d: share of queue 3 is %.3f, want %.3f", c.three, c.four, got, share)
+		}
+		if rate := (q[3] + q[4]) * 8 / 0.040; rate < 0.95*25e9 {
+			t.Errorf("weights %d and %d: %.2f of 25 Gbit/s", c.three, c.four, rate/1e9)
+		}
+	}
+	if s := l.f.Stats(); s.DroppedPackets > 0 {
+		t.Errorf("%d packets were lost in classes with pause", s.DroppedPackets)
 	}
 }

@@ -126,7 +126,7 @@ func wredFields() map[string]leaf {
 func schedulerFields() map[string]leaf {
 	rate := once(number(0, maxBytes))
 	return map[string]leaf{
-		"type": once(word("DWRR", "WRR", "STRICT")), "weight": once(number(1, 100)), "priority": number(0, 9), "meter_type": once(word("packets", "bytes")),
+		"type": once(word("DWRR", "WRR", "STRICT")), "weight": number(1, 100), "priority": number(0, 9), "meter_type": once(word("packets", "bytes")),
 		"cir": rate, "pir": rate, "cbs": rate, "pbs": rate,
 	}
 }

@@ -255,6 +255,16 @@ func (r *ocReader) rates(at gnmitree.Path, s fields) {
 	}
 }
 
+// weight adds the weight of an input: of the configuration, and in force.
+func (r *ocReader) weight(input gnmitree.Path, config, acting fields) {
+	if v, ok := config.count("weight"); ok && (r.kind == gnmitree.TypeAll || r.kind == gnmitree.TypeConfig) {
+		r.out = append(r.out, gnmitree.Leaf{Path: input.Child("config").Child("weight"), Value: gnmitree.Uint(uint64(v)), Class: gnmitree.ClassConfig})
+	}
+	if v, ok := acting.count("weight"); ok && (r.kind == gnmitree.TypeAll || r.kind == gnmitree.TypeState) {
+		r.out = append(r.out, gnmitree.Leaf{Path: input.Child("state").Child("weight"), Value: gnmitree.Uint(uint64(v)), Class: gnmitree.ClassState})
+	}
+}
+
 // schedulers adds one policy per port, because SONiC assigns a scheduler to each queue. The port's own scheduler follows those
 // of its queues and has no inputs.
 func (r *ocReader) schedulers() {
@@ -276,9 +286,7 @@ func (r *ocReader) schedulers() {
 			input := at.Child("inputs").Child("input", key("id", number))
 			r.config(input, "id", gnmitree.String(number))
 			r.config(input, "queue", gnmitree.String(number))
-			if v, ok := s.count("weight"); ok {
-				r.config(input, "weight", gnmitree.Uint(uint64(v)))
-			}
+			r.weight(input, s, r.w.acting[f["scheduler"]])
 			r.rates(at, s)
 		})
 		if s := r.w.running["SCHEDULER"][r.w.running["PORT_QOS_MAP"][name]["scheduler"]]; s != nil {
@@ -376,6 +384,7 @@ func (w *Switch) ocSet(d database, op gnmitree.Operation) error {
 const (
 	ocProfileNode = "qos/queue-management-profiles/queue-management-profile"
 	ocQueueNode   = "qos/interfaces/interface/output/queues/queue"
+	ocWeightLeaf  = "qos/scheduler-policies/scheduler-policy/schedulers/scheduler/inputs/input/config/weight"
 )
 
 // ocDelete deletes a profile, its rule, or a queue's reference.
@@ -408,6 +417,8 @@ func (w *Switch) ocLeaf(d database, l gnmitree.Leaf) error {
 			return gnmitree.Errorf(codes.InvalidArgument, "%s: %v", l.Path, err)
 		}
 		return w.ocReference(d, l.Path, v)
+	case name == ocWeightLeaf:
+		return w.ocWeight(d, l)
 	case name == ocQueueNode+"/name", name == ocQueueNode+"/config/name", name == "qos/interfaces/interface/interface-id", name == "qos/interfaces/interface/config/interface-id":
 		return w.ocSame(l)
 	}
@@ -478,6 +489,21 @@ func (f fields) colours(name, v string) {
 	for _, c := range colours {
 		f[c+"_"+name] = v
 	}
+}
+
+// ocWeight changes the weight of an input of a port's policy.
+func (w *Switch) ocWeight(d database, l gnmitree.Leaf) error {
+	port, queue := l.Path.Key(2, "name"), l.Path.Key(6, "id")
+	q, err := strconv.ParseUint(queue, 10, 8)
+	if w.index[port] == 0 || err != nil || q >= plane.Priorities || l.Path.Key(4, "sequence") != queue {
+		return gnmitree.Errorf(codes.NotFound, "%s: no such input", l.Path)
+	}
+	v, err := l.Value.AsUint()
+	if err != nil {
+		return gnmitree.Errorf(codes.InvalidArgument, "%s: %v", l.Path, err)
+	}
+	w.ownScheduler(d, port, int(q))["weight"] = strconv.FormatUint(v, 10)
+	return nil
 }
 
 // ocReference sets or removes a queue's reference to a profile.

@@ -8,6 +8,7 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/quantity"
 	"fairlane/sim/plane"
 	"fairlane/wrcc"
@@ -105,10 +106,13 @@ func (p *port) enabled(side int) uint8 {
 
 // ieee returns the port's DCB objects. The caller must not change them.
 func (p *port) ieee() *dcbnl.IEEE {
-	if p.dcb == nil {
-		return p.card.layout.dcb
+	switch {
+	case p.dcb != nil:
+		return p.dcb
+	case p.card.host.dcb != nil:
+		return p.card.host.dcb
 	}
-	return p.dcb
+	return p.card.layout.dcb
 }
 
 // configure passes the port's state to the data plane. The caller holds the card's lock.
@@ -125,7 +129,7 @@ func (p *port) state() plane.PortState {
 		s.Notification = 0
 	}
 	o := p.ieee()
-	s.PFC = o.PFC.Enabled
+	s.PFC, s.Service = o.PFC.Enabled, serviceOf(o.ETS)
 	if o.MaxRate != nil && o.ETS != nil {
 		s.MaxRate = quantity.BitRate(min(o.MaxRate[o.ETS.PrioTC[s.Priority()]&7], maxKbps)) * quantity.Kbps
 	}
@@ -137,6 +141,16 @@ func (p *port) state() plane.PortState {
 		s.WRCC = p.wrcc.Clone()
 	}
 	return s
+}
+
+// serviceOf returns the scheduling of priorities by their traffic classes. Drivers serve classes of algorithm vendor like strict ones, and lift an ETS
+// class of 0 percent to a minimum.
+func serviceOf(e *dcbnl.ETS) (out [plane.Priorities]plane.QueueService) {
+	for p := range out {
+		tc := e.PrioTC[p] & 7
+		out[p] = plane.QueueService{Strict: e.TSA[tc] != nicparam.TSAETS, Weight: max(1, e.TxBW[tc])}
+	}
+	return out
 }
 
 // maxKbps is the largest rate that quantity.BitRate holds, in kbit/s.

@@ -33,7 +33,7 @@ func (w *Switch) servicePorts() []plane.SwitchPort {
 	for _, key := range slices.Sorted(maps.Keys(w.running["QUEUE"])) {
 		f := w.running["QUEUE"][key]
 		names, first, last, ok := splitQueues(key)
-		s := w.running["SCHEDULER"][f["scheduler"]]
+		s := w.acting[f["scheduler"]]
 		if !ok || s == nil {
 			continue
 		}

@@ -117,7 +117,8 @@ func TestASetIsOnePatch(t *testing.T) {
 		{title: "another database", set: []string{`update sonic-db:/STATE_DB/localhost/PORT_TABLE/Ethernet0/state "x"`}, code: codes.Unimplemented},
 		{title: "too deep", set: []string{`update ` + config + `/QUEUE/Ethernet0|3/scheduler/x "1"`}, code: codes.InvalidArgument},
 		{title: "only the root", set: []string{`delete ` + config}, code: codes.InvalidArgument, wantText: "delete the root and update it"},
-		{title: "the weight of an existing scheduler", set: []string{`replace ` + config + `/SCHEDULER/scheduler.0/weight "20"`}, code: codes.InvalidArgument, wantText: "new entry"},
+		{title: "the weight of an existing scheduler", set: []string{`replace ` + config + `/SCHEDULER/scheduler.0/weight "20"`}, code: codes.PermissionDenied, wantText: "SCHEDULER table is illegal"},
+		{title: "the type of an existing scheduler", set: []string{`replace ` + config + `/SCHEDULER/scheduler.0/type "WRR"`}, code: codes.PermissionDenied, wantText: "SCHEDULER table is illegal"},
 		{title: "a scheduler in use", set: []string{`delete ` + config + `/SCHEDULER/scheduler.2`}, code: codes.InvalidArgument, wantText: "SCHEDULER"},
 	} {
 		t.Run(c.title, func(t *testing.T) {

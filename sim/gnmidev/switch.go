@@ -13,6 +13,7 @@ import (
 
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/gnmi/gnmitree"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/sim/plane"
 	"fairlane/subnet/ident"
@@ -41,12 +42,17 @@ type SwitchOptions struct {
 	// AZURE_LOSSLESS. Nil selects the result of the data plane's method Default if it has one, and otherwise SONiC's default
 	// AZURE_LOSSLESS on queue 3 of all ports.
 	Marking []ecn.QueueMarking
+	// Classes provisions the initial configuration for classes of traffic: each has its DSCP in the maps, pause and marking on every port, and a
+	// scheduler for each port and class, named fairlane_<port>_<queue>, of weight 10. At most 7; empty means one class, DSCP 26 in queue 3.
+	Classes []qos.TrafficClass
 	// Config is an initial configuration as config_db.json that replaces the default one.
 	Config []byte
 	// ASIC and Build are the inputs of the guard list: a family such as "spc4" or "th3", and the date of the image, such as
 	// 20241100. Empty and 0 select Spectrum-4 and a new enough image.
 	ASIC  string
 	Build int
+	// Guard is the generation of the guard list.
+	Guard GuardList
 	// Unguarded disables the guard, as if the operator had extended the guard list: all RDMA tables can be changed.
 	Unguarded bool
 	// ReadOnly means that native write is not enabled.
@@ -71,6 +77,8 @@ type SwitchFaults struct {
 	MostThreshold int64
 	// Plain makes the updater's errors reach the client without a specific code, as in some server releases.
 	Plain bool
+	// Idle makes the ASIC keep its schedulers: changes of the configuration have no effect until Heal.
+	Idle bool
 	// Unreadable makes queue counters unreadable from the ASIC: they are missing in the database.
 	Unreadable bool
 }
@@ -91,6 +99,8 @@ type Switch struct {
 	factory database
 	marking []ecn.QueueMarking // last marking passed to the plane
 	service []plane.SwitchPort // current settings of the ports
+	acting  table              // schedulers of the ASIC
+	flaps   int                // ports that patches took down
 	faults  SwitchFaults
 	polls   polls
 	changed []func([][2]string) // callbacks for changed entries, as TABLE and KEY
@@ -160,8 +170,14 @@ func newSwitch(name string, o SwitchOptions, rules map[string]rule, clock func()
 	if o.Plane == nil {
 		o.Plane = &StillSwitch{}
 	}
+	if o.Guard > Guard2026 {
+		return nil, fmt.Errorf("guard list %d, want %d or %d", o.Guard, Guard2025, Guard2026)
+	}
+	if err := checkClasses(o.Classes); err != nil {
+		return nil, err
+	}
 	if d, ok := o.Plane.(interface{ Default() []ecn.QueueMarking }); ok && o.Marking == nil {
-		o.Marking = d.Default()
+		o.Marking = byClass(d.Default(), o.Classes)
 	}
 	w := &Switch{name: name, o: o, ports: slices.Clone(o.Ports), index: map[string]int{}, rules: rules, clock: clock}
 	for i := range w.ports {
@@ -188,6 +204,7 @@ func newSwitch(name string, o SwitchOptions, rules map[string]rule, clock func()
 	}
 	w.running, w.saved = w.factory.clone(), w.factory.clone()
 	w.marking = w.effective()
+	w.acting = w.schedulers()
 	w.service = w.servicePorts()
 	o.Plane.Configure(w.marking)
 	o.Plane.ConfigurePorts(w.service)
@@ -263,6 +280,7 @@ func (w *Switch) set(_ context.Context, ops []gnmitree.Operation, names func(gnm
 	if err != nil {
 		return err
 	}
+	w.flaps += w.takesDown(difference(w.running, after))
 	w.commit(after, true)
 	return nil
 }
@@ -321,6 +339,9 @@ func (w *Switch) commit(after database, save bool) {
 	if now := w.effective(); !slices.Equal(now, w.marking) {
 		w.marking = now
 		w.o.Plane.Configure(now)
+	}
+	if !w.faults.Idle {
+		w.acting = w.schedulers()
 	}
 	if now := w.servicePorts(); !slices.Equal(now, w.service) {
 		w.service = now

@@ -42,6 +42,9 @@ func (w *Switch) InjectSwitch(change func(*SwitchFaults)) {
 func (w *Switch) Heal() {
 	w.Inject(func(f *Faults) { *f = Faults{} })
 	w.InjectSwitch(func(f *SwitchFaults) { *f = SwitchFaults{} })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.commit(w.running.clone(), false) // schedulers that Idle held back take effect
 }
 
 // Reboot restarts the switch with its saved configuration; the ASIC's counters restart at 0.

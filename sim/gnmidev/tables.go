@@ -14,17 +14,19 @@ import (
 const (
 	configDB   = "CONFIG_DB"
 	applDB     = "APPL_DB"
+	asicDB     = "ASIC_DB"
 	stateDB    = "STATE_DB"
 	countersDB = "COUNTERS_DB"
 )
 
-func databases() []string { return []string{applDB, configDB, countersDB, stateDB} }
+func databases() []string { return []string{applDB, asicDB, configDB, countersDB, stateDB} }
 
 // Object types in object IDs (SAI).
 const (
 	oidPort  = 0x1
 	oidQueue = 0x15
 	oidGroup = 0x1a
+	oidSched = 0x16
 )
 
 func oid(kind, number int) string {
@@ -46,6 +48,8 @@ func (w *Switch) tableNames(db string) []string {
 		return slices.Sorted(maps.Keys(w.running))
 	case applDB:
 		return []string{"BUFFER_PG_TABLE", "BUFFER_POOL_TABLE", "BUFFER_PROFILE_TABLE", "BUFFER_QUEUE_TABLE", "PORT_TABLE"}
+	case asicDB:
+		return []string{asicSchedulers}
 	case stateDB:
 		return []string{"PORT_COUNTER_CAPABILITIES", "PORT_TABLE", "QUEUE_COUNTER_CAPABILITIES"}
 	}
@@ -61,6 +65,8 @@ func (w *Switch) tableOf(db, name string) table {
 		return w.running[name]
 	case applDB:
 		return w.applTable(name)
+	case asicDB:
+		return w.asicTable(name)
 	case stateDB:
 		return w.stateTable(name)
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/outfile"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -46,7 +47,10 @@ type Case struct {
 	Bare              []ident.PortID       // NIC ports without virtual functions
 	Functions         map[ident.PortID]int // numbers of virtual functions of ports that have more of them than tenants
 	Waiting           []int                // flows that do not send at first
-	Seed              uint64
+	// Classes provision switches and NICs for classes of traffic; DSCPs are those that the applications of tenants choose.
+	Classes []qos.TrafficClass
+	DSCPs   map[string]uint8
+	Seed    uint64
 }
 
 // CaseOf converts an Ethernet scenario to a live one: its flows become queue pairs of tenants that send without end. It rejects
@@ -58,7 +62,7 @@ func CaseOf(s *scenario.Scenario) (*Case, error) {
 	}
 	c := &Case{
 		Name: s.Name, Description: s.Description, Plane: policy.PlaneRoCE, Fabric: s.Fabric, Seed: s.Config.Seed,
-		Buffer: e.Model.Buffer, Buffers: e.SwitchBuffers(s.Fabric),
+		Buffer: e.Model.Buffer, Buffers: e.SwitchBuffers(s.Fabric), Classes: e.Classes,
 	}
 	if e.WRCC != nil {
 		c.Plane = policy.PlaneWRCC
@@ -122,7 +126,7 @@ func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet
 	l := &Ethernet{Case: c, Dir: o.Dir, Hosts: map[ident.GUID]*gnmidev.Host{}, Switches: map[ident.GUID]*gnmidev.Switch{}}
 	l.Fabric, err = etherlive.New(c.Fabric, c.Flows, etherlive.Options{
 		WRCC: c.Plane == policy.PlaneWRCC, Seed: c.Seed, TimeScale: o.TimeScale, Buffer: c.Buffer, Buffers: c.Buffers,
-		Functions: c.Functions, Waiting: c.Waiting,
+		Functions: c.Functions, Waiting: c.Waiting, Classes: c.Classes, DSCPs: c.DSCPs,
 	})
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -205,7 +209,7 @@ func (l *Ethernet) addHost(node int32) error {
 	if len(card.Ports) == 0 {
 		return nil
 	}
-	h, err := l.gnmi.AddHost(n.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{card}})
+	h, err := l.gnmi.AddHost(n.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{card}, Classes: l.Case.Classes})
 	l.Hosts[n.GUID] = h
 	return err
 }
@@ -228,7 +232,10 @@ func (l *Ethernet) addSwitch(node int32) error {
 	if err != nil {
 		return err
 	}
-	o := gnmidev.SwitchOptions{Plane: plane}
+	o := gnmidev.SwitchOptions{Plane: plane, Classes: l.Case.Classes}
+	if len(o.Classes) > 0 {
+		o.Guard = gnmidev.Guard2026 // earlier lists keep the weights of classes
+	}
 	for num := 1; num < len(n.Ports); num++ {
 		port := gnmidev.SwitchPort{}
 		if link, _ := l.Case.Fabric.Link(subnet.PortRef{Node: node, Port: ident.PortNum(num)}); link != nil {

@@ -32,6 +32,8 @@ type PortState struct {
 	Priorities [DSCPs]uint8
 	// PFC is the bit mask of the priorities with pause. The port sends and obeys pause frames only for these.
 	PFC uint8
+	// Service is the scheduling of the priorities: that of their traffic classes. The highest strict priority is served first.
+	Service [Priorities]QueueService
 	// MaxRate limits the traffic class of the RoCE traffic; 0 means no limit.
 	MaxRate quantity.BitRate
 	// Functions are the shares of virtual functions; each index occurs at most once. A function without an entry has weight 1
@@ -53,12 +55,17 @@ type Function struct {
 }
 
 // DefaultPort returns the state of an unconfigured port: the vendor's register values, DCQCN enabled for all priorities, RoCE
-// on priority 3, which has pause, and CNPs on priority 6.
+// on priority 3, which has pause, and CNPs on priority 6, which is strict. Priorities 0 and 3 share the rest of the port.
 func DefaultPort() PortState {
-	return PortState{
+	s := PortState{
 		Registers: dcqcn.Default(), Reaction: 0xff, Notification: 0xff, DSCP: RoCEDSCP, CNPDSCP: CNPDSCP, Priorities: defaultClasses(),
 		PFC: 1 << RoCEPriority,
 	}
+	for p := range s.Service {
+		s.Service[p] = QueueService{Strict: p == CNPPriority, Weight: 1}
+	}
+	s.Service[0].Weight, s.Service[RoCEPriority].Weight = defaultWeight, defaultWeight
+	return s
 }
 
 // Default DSCPs and priorities of an unconfigured fabric.
@@ -85,7 +92,7 @@ type SwitchPort struct {
 	Service [Priorities]QueueService
 }
 
-// QueueService is the scheduling of a queue.
+// QueueService is the scheduling of a switch's queue, or of a NIC's priority.
 type QueueService struct {
 	Strict bool  // served before all other queues; the highest queue number first
 	Weight uint8 // weight, 1 to 255, of deficit round robin among the queues that are not strict; 0 means 1

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/quantity"
 	"fairlane/sim/cc"
 	"fairlane/sim/dci"
@@ -19,6 +20,8 @@ import (
 
 // Ethernet is the part of a scenario that exists only on Ethernet.
 type Ethernet struct {
+	// Classes are the traffic classes that the devices of a live fabric are provisioned for. Flows of a run use none of them.
+	Classes []qos.TrafficClass
 	// Model is the configuration of the network, without the values that Build adds: the seed, the algorithms, the buffers of
 	// single switches and the WRCC settings of ports.
 	Model    ether.Config

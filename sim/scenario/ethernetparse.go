@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/stats"
@@ -40,7 +41,7 @@ const (
 // ethernet reads an Ethernet scenario.
 func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	f := d.mapping(root, "file", "plane", "name", "description", "seed", "duration", "until", "warmup", "interval", "sample", "size_bins",
-		"fabric", "model", "congestion_control", "wrcc", "bicc", "groups", "tenants", "flows", "workload", "series")
+		"fabric", "classes", "model", "congestion_control", "wrcc", "bicc", "groups", "tenants", "flows", "workload", "series")
 	f.need("name", "fabric")
 	s := &Scenario{
 		Name: f.text("name"), Description: f.text("description"),
@@ -65,6 +66,12 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	}
 	if d.child(f.m["fabric"], "links") != f.m["fabric"] {
 		e.numbers = hostNumbers(s.Fabric)
+	}
+	if text := f.text("classes"); text != "" {
+		var err error
+		if e.Classes, err = qos.ParseClasses(text); err != nil {
+			d.fail(f.at("classes"), "classes", topofile.Quoted(text), phrase.Of("scenario.want-classes"))
+		}
 	}
 	d.groups(f.m["groups"], s.Fabric)
 	d.checkLinks(f.m["fabric"], s.Fabric)

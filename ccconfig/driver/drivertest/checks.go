@@ -442,7 +442,13 @@ func checkBeyond(ctx context.Context, h Harness, d driver.Device) error {
 			return nil // a port with access to every parameter
 		}
 	case kind == etherSwitch:
-		return nil // such a switch stores all settings or none
+		got, err := h.Driver.Read(ctx, d)
+		if err != nil {
+			return err
+		}
+		if !beyondQueues(&want, got, c) {
+			return nil // every queue has a scheduler of its own
+		}
 	case kind == wrccSwitch && c.WRCC.Weights > 0:
 		return nil // such a switch has enough entries for all of its ports
 	case kind == wrccSwitch:

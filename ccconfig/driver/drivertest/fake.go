@@ -93,12 +93,19 @@ func (f *Fake) State(id ident.PortID) driver.Settings {
 	return driver.Settings{}
 }
 
-// SetState sets the state of a device to s, as a second manager would.
+// SetState sets the state of a device to s, as a second manager would. Shares become parameters, as a device reports them.
 func (f *Fake) SetState(id ident.PortID, s driver.Settings) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if d := f.devices[id]; d != nil {
-		d.state = s.Clone()
+	d := f.devices[id]
+	if d == nil {
+		return
+	}
+	d.state = s.Clone()
+	if n := d.state.NIC; n != nil {
+		n.Params = append(n.Params, n.ShareParams()...)
+		n.Shares = nil
+		n.Sort()
 	}
 }
 
@@ -134,7 +141,7 @@ func (f *Fake) Capabilities(ctx context.Context, d driver.Device) (driver.Capabi
 	case nicPort:
 		return driver.Capabilities{NIC: fakeNIC(d)}, nil
 	case etherSwitch:
-		return driver.Capabilities{Queues: &driver.QueueCapabilities{Ports: d.Ports, Queues: ecn.MaxQueue + 1}}, nil
+		return driver.Capabilities{Queues: &driver.QueueCapabilities{Ports: d.Ports, Queues: ecn.MaxQueue + 1, Weighted: everyQueue(d.Ports)}}, nil
 	case wrccSwitch:
 		return driver.Capabilities{WRCC: &driver.WRCCCapabilities{Ports: d.Ports, Weights: d.Ports * wrcc.NumClasses, Domains: d.Ports}}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/qos"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -24,7 +25,7 @@ const (
 const ClampedT1Us = 10
 
 // nicSample sets every DCQCN register that the port supports, with a different value in each variant if the register has more
-// than two, and some senders on PlaneWRCC.
+// than two, the shares of three traffic classes if the port supports them, and some senders on PlaneWRCC.
 func nicSample(d driver.Device, c driver.Capabilities, variant int) driver.Settings {
 	n := uint32(variant)
 	s := dcqcn.Settings{
@@ -39,6 +40,10 @@ func nicSample(d driver.Device, c driver.Capabilities, variant int) driver.Setti
 		}
 	}
 	out.Sort()
+	if c.NIC != nil && c.NIC.Shares {
+		out.Shares = []qos.ClassShare{{Class: 0, Percent: uint8(45 * (variant - 1))}, {Class: 1, Percent: uint8(30 - 10*variant)}, {Class: 3}}
+		out.Shares[2].Percent = 100 - out.Shares[0].Percent - out.Shares[1].Percent
+	}
 	if d.Plane == driver.PlaneWRCC {
 		out.WRCC = &wrcc.NICConfig{Domain: uint16(variant), T1Us: uint16(24 * variant), MinRateMbps: 100 * n, Increase: []string{"ask", "timer"}[variant%2]}
 		for i := range variant + 1 {
@@ -75,6 +80,8 @@ func checkNICCapabilities(d driver.Device, c driver.Capabilities) error {
 		return fmt.Errorf("parameters %q, want them sorted, each once", c.NIC.Params)
 	case d.Plane == driver.PlaneWRCC && (!c.NIC.WRCC || c.NIC.Most < 1):
 		return fmt.Errorf("senders %t, at most %d, want some on plane wrcc", c.NIC.WRCC, c.NIC.Most)
+	case c.NIC.Shares && (!slices.Contains(c.NIC.Params, driver.PercentParam) || !slices.Contains(c.NIC.Params, driver.SelectionParam)):
+		return errors.New("a NIC port with shares of traffic classes and without their parameters")
 	}
 	for _, name := range c.NIC.Reset {
 		if !slices.Contains(c.NIC.Params, name) {
@@ -121,6 +128,13 @@ func nicInvalidations(d driver.Device) map[string]func(*driver.Settings) {
 		"an index":           func(s *driver.Settings) { s.NIC.Params[0].Index = 1 },
 		"a parameter twice":  func(s *driver.Settings) { s.NIC.Params = append(s.NIC.Params[:1:1], s.NIC.Params...) },
 		"parameters upwards": func(s *driver.Settings) { slices.Reverse(s.NIC.Params) },
+		"shares of 99 percent": func(s *driver.Settings) {
+			s.NIC.Shares = []qos.ClassShare{{Class: 0, Percent: 49}, {Class: 1, Percent: 50}}
+		},
+		"shares of class 8": func(s *driver.Settings) { s.NIC.Shares = []qos.ClassShare{{Class: qos.MaxQueue + 1, Percent: 100}} },
+		"a share twice": func(s *driver.Settings) {
+			s.NIC.Shares = []qos.ClassShare{{Class: 1, Percent: 50}, {Class: 1, Percent: 50}}
+		},
 	}
 	if d.Plane != driver.PlaneWRCC {
 		return out
@@ -144,6 +158,8 @@ func fakeNIC(d driver.Device) *driver.NICCapabilities {
 	for _, p := range nicDefaults(d).NIC.Params {
 		c.Params = append(c.Params, p.Name)
 	}
+	c.Params, c.Shares = append(c.Params, driver.PercentParam, driver.SelectionParam), true
+	slices.Sort(c.Params)
 	if d.Plane == driver.PlaneWRCC {
 		c.WRCC, c.Most = true, wrcc.MaxSenders
 	}
@@ -169,7 +185,7 @@ func nicFields(w *driver.NICState) []part {
 		return func(s *driver.Settings) {
 			wanted := w.Params[:n]
 			if n == len(w.Params) {
-				wanted = slices.Concat(wanted, w.Cleared(s.NIC))
+				wanted = slices.Concat(wanted, w.Cleared(s.NIC), w.ShareParams())
 			}
 			for _, p := range wanted {
 				i := slices.IndexFunc(s.NIC.Params, func(q driver.NICParam) bool { return q.Name == p.Name && q.Index == p.Index })

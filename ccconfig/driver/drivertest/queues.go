@@ -8,6 +8,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/qos"
 	"fairlane/subnet/ident"
 )
 
@@ -17,7 +18,8 @@ const ClampedBytes = 50_000
 // roceQueue is marked if a switch does not report its marked queues.
 const roceQueue = 3
 
-// queueSamples mark the queues of all ports that already mark: all equally, and, if the switch supports it, with two rules.
+// queueSamples mark the queues of all ports that already mark: all equally, and, if the switch supports it, with two rules. Queues whose
+// weights can be written get weights, different in each sample.
 func queueSamples(d driver.Device, c driver.Capabilities) []driver.Settings {
 	queues := []uint8{roceQueue}
 	if c.Queues != nil && len(c.Queues.Marked) > 0 {
@@ -32,6 +34,15 @@ func queueSamples(d driver.Device, c driver.Capabilities) []driver.Settings {
 					m.Max += 70_000
 				}
 				s.Marking = append(s.Marking, ecn.QueueMarking{Port: ident.PortNum(p), Queue: q, Marking: m})
+			}
+		}
+		if c.Queues != nil {
+			for _, p := range c.Queues.Weighted {
+				for i, q := range p.Queues {
+					if int(p.Port) <= d.Ports {
+						s.Weights = append(s.Weights, qos.QueueWeight{Port: p.Port, Queue: q, Weight: uint8(1 + (int(variant)*17+int(p.Port)*5+i*11)%qos.MaxWeight)})
+					}
+				}
 			}
 		}
 		s.Sort()
@@ -53,7 +64,33 @@ func checkQueueCapabilities(d driver.Device, c driver.Capabilities) error {
 	case !slices.IsSorted(c.Queues.Marked):
 		return fmt.Errorf("marked queues %v, want them sorted", c.Queues.Marked)
 	}
+	last := ident.PortNum(0)
+	for _, p := range c.Queues.Weighted {
+		if p.Port <= last || len(p.Queues) == 0 || !slices.IsSorted(p.Queues) || len(slices.Compact(slices.Clone(p.Queues))) != len(p.Queues) {
+			return fmt.Errorf("weighted queues %v of port %d after port %d, want ports and queues ascending", p.Queues, p.Port, last)
+		}
+		last = p.Port
+	}
 	return nil
+}
+
+// beyondQueues wants another weight of a queue whose weight cannot be written; false if there is none.
+func beyondQueues(want *driver.Settings, got driver.Settings, c driver.Capabilities) bool {
+	own := map[uint8]bool{}
+	for _, p := range c.Queues.Weighted {
+		for _, q := range p.Queues {
+			own[q] = own[q] || p.Port == 1
+		}
+	}
+	for q := range uint8(qos.MaxQueue + 1) {
+		if own[q] {
+			continue
+		}
+		is, _ := got.Queues.Weight(1, q)
+		want.Queues.Weights = []qos.QueueWeight{{Port: 1, Queue: q, Weight: is%qos.MaxWeight + 1}}
+		return true
+	}
+	return false
 }
 
 // queueInvalidations are functions that make settings of an Ethernet switch illegal, by name.
@@ -78,11 +115,20 @@ func queueInvalidations(d driver.Device) map[string]func(*driver.Settings) {
 		"a queue twice": func(s *driver.Settings) {
 			s.Queues.Marking = append(s.Queues.Marking[:1:1], s.Queues.Marking...)
 		},
+		"weight 0":         func(s *driver.Settings) { s.Queues.Weights = []qos.QueueWeight{{Port: 1, Queue: 3}} },
+		"weight 101":       func(s *driver.Settings) { s.Queues.Weights = []qos.QueueWeight{{Port: 1, Queue: 3, Weight: 101}} },
+		"weight of port 0": func(s *driver.Settings) { s.Queues.Weights = []qos.QueueWeight{{Queue: 3, Weight: 1}} },
+		"weight of queue 8": func(s *driver.Settings) {
+			s.Queues.Weights = []qos.QueueWeight{{Port: 1, Queue: qos.MaxQueue + 1, Weight: 1}}
+		},
+		"a weight twice": func(s *driver.Settings) {
+			s.Queues.Weights = []qos.QueueWeight{{Port: 1, Queue: 3, Weight: 1}, {Port: 1, Queue: 3, Weight: 1}}
+		},
 	}
 }
 
 func queueFields(w *driver.QueueState) []part {
-	put := func(n int) func(*driver.Settings) {
+	put := func(n, weights int) func(*driver.Settings) {
 		return func(s *driver.Settings) {
 			for _, q := range w.Marking[:n] {
 				i := slices.IndexFunc(s.Queues.Marking, func(o ecn.QueueMarking) bool { return o.Port == q.Port && o.Queue == q.Queue })
@@ -90,6 +136,14 @@ func queueFields(w *driver.QueueState) []part {
 					s.Queues.Marking = append(s.Queues.Marking, q)
 				} else {
 					s.Queues.Marking[i] = q
+				}
+			}
+			for _, q := range w.Weights[:weights] {
+				i := slices.IndexFunc(s.Queues.Weights, func(o qos.QueueWeight) bool { return o.Port == q.Port && o.Queue == q.Queue })
+				if i < 0 {
+					s.Queues.Weights = append(s.Queues.Weights, q)
+				} else {
+					s.Queues.Weights[i] = q
 				}
 			}
 			s.Queues.Sort()
@@ -100,7 +154,16 @@ func queueFields(w *driver.QueueState) []part {
 		differs: func(s driver.Settings) bool {
 			return !(driver.Settings{Queues: w}).Equal(driver.Settings{Queues: s.Queues})
 		},
-		put:     put(len(w.Marking)),
-		putSome: put(len(w.Marking) / 2),
+		put:     put(len(w.Marking), len(w.Weights)),
+		putSome: put(len(w.Marking)/2, len(w.Weights)/2),
 	}}
+}
+
+// everyQueue lists all queues of a Fake's switch: each has a scheduler of its own.
+func everyQueue(ports int) []driver.PortQueues {
+	out := make([]driver.PortQueues, ports)
+	for i := range out {
+		out[i] = driver.PortQueues{Port: ident.PortNum(i + 1), Queues: []uint8{0, 1, 2, 3, 4, 5, 6, 7}}
+	}
+	return out
 }

@@ -42,6 +42,9 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
+	if err := b.weighClasses(n); err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
 	functions, err := b.addFunctions(n)
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
@@ -50,6 +53,7 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 		spec := n.Spec(i)
 		spec.Algorithm, spec.Weight = b.control(&in.Flows[at])
 		spec.Function = functions[tenantAt{in.Flows[at].Tenant, in.Flows[at].Src}]
+		spec.Class = b.classes[in.Flows[at].Tenant]
 		if err := n.Add(spec); err != nil {
 			return nil, fmt.Errorf("simulate: %w", err)
 		}
@@ -110,6 +114,8 @@ type etherBuilder struct {
 	plan *policy.Plan // nil means the unmanaged fabric
 	cfg  *ether.Config
 	nics map[ident.PortID]uint16 // algorithm of each port with individual settings
+	// classes are those of tenants, if the plan divides links by class.
+	classes map[string]uint8
 }
 
 func algorithm(name string, v cc.Values) (cc.Algorithm, error) {
@@ -180,6 +186,7 @@ func (b *etherBuilder) installRoCE() error {
 			}
 			b.nics[nic.Port] = at
 		}
+		b.installClasses()
 		if err := b.installMarking(); err != nil {
 			return err
 		}
@@ -208,6 +215,66 @@ func (b *etherBuilder) installMarking() error {
 		}
 	}
 	return nil
+}
+
+// installClasses gives the fabric a class for each queue of the plan, by number.
+func (b *etherBuilder) installClasses() {
+	if len(b.plan.RoCE.Classes) == 0 {
+		return
+	}
+	b.classes, b.cfg.Classes = make(map[string]uint8), make([]ether.Class, ether.MaxClasses)
+	for _, c := range b.plan.RoCE.Classes {
+		for _, t := range c.Tenants {
+			b.classes[t] = c.Queue
+		}
+	}
+	used := b.plan.RoCE.Classes
+	for queue := range uint8(ether.MaxClasses) {
+		if !slices.ContainsFunc(used, func(c policy.RoCEClass) bool { return c.Queue == queue }) {
+			b.cfg.CNPClass, b.cfg.Classes[queue].Strict = queue, true
+			return
+		}
+	}
+}
+
+// weighClasses sets the weights of queues and of the traffic classes of NICs.
+func (b *etherBuilder) weighClasses(n *tenantnet.Network) error {
+	if b.classes == nil {
+		return nil
+	}
+	for i := range b.plan.RoCE.Switches {
+		sw := &b.plan.RoCE.Switches[i]
+		node, _ := b.in.Fabric.NodeByGUID(sw.Node)
+		for k := 0; k < len(sw.Weights); {
+			port, service := sw.Weights[k].Port, b.service()
+			for ; k < len(sw.Weights) && sw.Weights[k].Port == port; k++ {
+				service.Weights[sw.Weights[k].Queue] = sw.Weights[k].Weight
+			}
+			if err := n.SetService(subnet.PortRef{Node: node, Port: port}, service); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range b.plan.RoCE.NICs {
+		nic := &b.plan.RoCE.NICs[i]
+		service := b.service()
+		for _, c := range nic.Shares {
+			service.Weights[c.Class] = c.Percent
+		}
+		ref, _ := b.in.Fabric.PortByID(nic.Port)
+		if err := n.SetService(ref, service); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// service returns the scheduling of a port before weights are set: notifications first.
+func (b *etherBuilder) service() ether.Service {
+	if b.cfg.Classes[b.cfg.CNPClass].Strict {
+		return ether.Service{Strict: 1 << b.cfg.CNPClass}
+	}
+	return ether.Service{}
 }
 
 // installWRCC sets the settings of switch ports and senders. Without a plan it sets those of published WRCC.

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fairlane/ccconfig/qos"
 	"fairlane/policy"
 	"fairlane/subnet"
 )
@@ -30,6 +31,7 @@ type Request struct {
 	Seed   uint64         // random seed of cases and traffic
 	Planes []policy.Plane // in the order of results; empty means all three
 	Jobs   int            // concurrent simulations, 1 to MaxJobs; results do not depend on it
+	RoCE   Levers
 	// Progress receives the number of completed runs and of all runs. Calls are sequential. It may be nil.
 	Progress func(done, all int)
 	// Done receives the results in order. Calls are sequential. It may be nil.
@@ -95,7 +97,12 @@ func Run(ctx context.Context, r Request) ([]*Result, error) {
 			break
 		}
 		g.Go(func() error {
-			res, err := One(gctx, r.Seed, i/len(r.Planes), r.Planes[i%len(r.Planes)])
+			c, err := Generate(r.Seed, i/len(r.Planes), r.Planes[i%len(r.Planes)])
+			if err != nil {
+				return err
+			}
+			c.Use(r.RoCE)
+			res, _, err := c.Evaluate(gctx, nil)
 			if err != nil {
 				return err
 			}
@@ -136,14 +143,17 @@ func (o *ordered) add(i int, res *Result) error {
 	return nil
 }
 
-// One evaluates a single case on one plane. It returns an error when the context ends, and for a plane or a case out of range.
-func One(ctx context.Context, seed uint64, index int, plane policy.Plane) (*Result, error) {
-	c, err := Generate(seed, index, plane)
-	if err != nil {
-		return nil, err
+// Levers are the options of plans for the RoCE plane: see policy.Options.
+type Levers struct {
+	Lever   policy.Lever
+	Classes []qos.TrafficClass
+}
+
+// Use sets the levers of the case's plan, if the case is on the RoCE plane.
+func (c *Case) Use(l Levers) {
+	if c.Plane == policy.PlaneRoCE {
+		c.Input.Options.Lever, c.Input.Options.Classes = l.Lever, l.Classes
 	}
-	res, _, err := c.Evaluate(ctx, nil)
-	return res, err
 }
 
 // Evaluate compiles the case and simulates the plan, which it also returns. It returns an error only when the context ends;

@@ -3295,10 +3295,22 @@ export interface components {
             plane?: "ib" | "roce" | "wrcc";
             /** @description Device profile of NIC ports on the plane roce. */
             profile?: string;
+            /**
+             * @description What divides links among tenants on the plane roce: DCQCN registers (the default), traffic classes, or classes with DCQCN registers among the tenants of a class.
+             * @enum {string}
+             */
+            lever?: "dcqcn" | "classes" | "both";
+            /** @description Traffic classes that the site provides for tenants on the plane roce; needed unless the lever is dcqcn. */
+            classes?: components["schemas"]["TrafficClass"][];
             /** @description Whether the plan may set virtual-lane arbitration weights on ports that send for several tenants. */
             vl_arbitration?: boolean;
             /** @description Number of congestion control table entries to use, at most the number of the device's profile; the default of the generic profile is 128. */
             table_entries?: number;
+        };
+        /** @description Packets with the DSCP use the priority and the traffic class of NIC ports, and the queue of switch ports, with the number queue. */
+        TrafficClass: {
+            dscp: number;
+            queue: number;
         };
         PlanCreate: {
             options?: components["schemas"]["CompileOptions"];

@@ -23,6 +23,7 @@ import { MergeNote } from "../../parts/MergeNote";
 import { Part } from "../../parts/Part";
 import { useMergedForm } from "../../parts/useMergedForm";
 import { useDryCompile } from "../plan/queries";
+import { ClassesInput, classText } from "./ClassesInput";
 import { readOptions, saveOptions, useOptions, useStale } from "./queries";
 
 type Options = Schemas["CompileOptions"];
@@ -49,6 +50,7 @@ type Fields = { [name in keyof Required<Options>]: Options[name] };
 const noOptions: Fields = {
   ...{ plane: undefined, mode: undefined, cct_law: undefined, per_qp: undefined, reserved_sls: undefined },
   ...{ table_entries: undefined, vl_arbitration: undefined, timer_restart: undefined, profile: undefined },
+  ...{ lever: undefined, classes: undefined },
 };
 
 const fieldsOf = (options: Options): Fields => ({ ...noOptions, ...options });
@@ -86,6 +88,7 @@ function Form({ fabric, plane, version }: FormProps) {
     const value = x[name];
     if (value === undefined) return t("option-default");
     if (typeof value === "boolean") return t(value ? "common:yes" : "common:no");
+    if (name === "classes") return x.classes?.map(classText).join(", ") ?? "";
     return Array.isArray(value) ? value.join(", ") || t("option-reserved_sls-none") : String(value);
   };
   return (
@@ -129,7 +132,7 @@ function Choice({
   values,
   options,
   set,
-}: FieldsProps & { name: "mode" | "cct_law" | "per_qp"; values: string[] }) {
+}: FieldsProps & { name: "mode" | "cct_law" | "per_qp" | "lever"; values: string[] }) {
   const { t } = useTranslation("policies");
   return (
     <Select
@@ -196,13 +199,22 @@ function Ethernet({ options, set, plane }: FieldsProps & { plane: string }) {
   const { t } = useTranslation("policies");
   if (plane !== "roce") return <Text>{t("options-no-fields")}</Text>;
   return (
-    <TextInput
-      label={t("option-profile")}
-      description={t("option-profile-why")}
-      placeholder={t("option-default")}
-      value={options.profile ?? ""}
-      onChange={(e) => set({ profile: e.currentTarget.value || undefined })}
-    />
+    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+      <Choice name="lever" values={["dcqcn", "classes", "both"]} options={options} set={set} />
+      <ClassesInput
+        label={t("option-classes")}
+        description={t("option-classes-why")}
+        value={options.classes}
+        onChange={(classes) => set({ classes })}
+      />
+      <TextInput
+        label={t("option-profile")}
+        description={t("option-profile-why")}
+        placeholder={t("option-default")}
+        value={options.profile ?? ""}
+        onChange={(e) => set({ profile: e.currentTarget.value || undefined })}
+      />
+    </SimpleGrid>
   );
 }
 
