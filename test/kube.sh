@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# kube.sh [--build PROGRAM… | --demo]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node.
+# kube.sh [--build PROGRAM… | --demo | --large]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node.
 # It builds the API server, the kubelet, kubectl, Multus and both versions of Helm from source once, into the user's cache folder, and
 # takes etcd, containerd and runc from Debian. Kubernetes needs 3 GB of build cache. With --build it only builds the programs, of
 # kube-apiserver, kubelet and kubectl, and prints their folder as the last line. With --demo it starts the machine of
 # docs/kubernetes-walkthrough.md, in /run/fairlane-kube, until Ctrl-C.
 # KILLS (default 3) is the number of kills of each part, SEED that of their instants (default: from the clock; the test prints it).
+# IDLE (default 10m) is the time for which the controller of the large cluster is left alone. With --large only that test runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,6 +48,29 @@ helm() {
   ln -sf "$3-$version" "$helms/$3"
 }
 helms=$(dirname "$folder")/helm-$(go env GOVERSION)
+
+# large: tests a cluster of 1,000 nodes, which need no root. Its programs are built here.
+large() {
+  local version to=$folder/large began
+  version=$(cd tools/kwok && go list -m -f '{{.Version}}' sigs.k8s.io/kwok)
+  mkdir -p "$to"
+  if [ ! -x "$to/kwok-$version" ]; then
+    echo "building kwok $version (about 2 minutes of processor time)"
+    (cd tools/kwok && nice go build -trimpath -ldflags "-s -w" -o "$to/kwok.part" sigs.k8s.io/kwok/cmd/kwok)
+    mv "$to/kwok.part" "$to/kwok-$version"
+  fi
+  ln -sf "kwok-$version" "$to/kwok"
+  for stage in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease pod/fast/pod-ready pod/fast/pod-delete; do
+    echo "---"
+    cat "$(cd tools/kwok && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage/$stage.yaml"
+  done >"$to/stages.yaml"
+  make --no-print-directory bin/fairlane bin/fairlane-kube
+  cp bin/fairlane bin/fairlane-kube "$to/"
+  echo "test of a large cluster"
+  began=$SECONDS
+  FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$to FAIRLANE_IDLE=${IDLE:-10m} go test -count=1 -v -timeout 60m ./test/kubelarge
+  echo "test of a large cluster took $((SECONDS - began)) s"
+}
 
 build kube-apiserver
 if ! command -v etcd >/dev/null; then
@@ -105,6 +129,11 @@ if [ "${1:-}" = --demo ]; then
   exit 0
 fi
 
+if [ "${1:-}" = --large ]; then
+  large
+  exit 0
+fi
+
 helm helm helm.sh/helm/v3 helm3
 helm helm4 helm.sh/helm/v4 helm4
 
@@ -123,15 +152,16 @@ began=$SECONDS
 FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_HELM=$helms go test -count=1 -timeout 10m ./kube/... ./test/chart
 echo "tests took $((SECONDS - began)) s"
 
-if [ "$(id -u)" -ne 0 ]; then
+if [ "$(id -u)" -eq 0 ]; then
+  build kubelet
+  build kubectl
+  programs "$folder/node"
+  echo "tests on a node"
+  began=$SECONDS
+  on_node -timeout "$((20 + ${KILLS:-3}))m"
+  echo "tests on a node took $((SECONDS - began)) s"
+else
   echo "tests on a node: skipped, they need root for network namespaces and containers"
-  exit 0
 fi
 
-build kubelet
-build kubectl
-programs "$folder/node"
-echo "tests on a node"
-began=$SECONDS
-on_node -timeout "$((20 + ${KILLS:-3}))m"
-echo "tests on a node took $((SECONDS - began)) s"
+large

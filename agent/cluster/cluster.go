@@ -148,7 +148,7 @@ func (c *Cluster) Run(ctx context.Context, table Table) {
 		}
 	})
 	defer wait()
-	r := &reporter{cluster: c, table: table, sent: map[string]reported{}}
+	r := newReporter(c.objects, c.o.Node)
 	ticker := time.NewTicker(c.o.Every)
 	defer ticker.Stop()
 	for {
@@ -173,7 +173,7 @@ func (c *Cluster) Run(ctx context.Context, table Table) {
 const settle = 200 * time.Millisecond
 
 // round brings everything up to date once.
-func (c *Cluster) round(ctx context.Context, table Table, r *reporter) {
+func (c *Cluster) round(ctx context.Context, table Table, r *Reporter) {
 	if !c.sources.bindings.read() || !c.sources.namespaces.read() || !c.sources.attachments.read() {
 		return // the bindings of an earlier run stay, and age
 	}
@@ -191,7 +191,9 @@ func (c *Cluster) round(ctx context.Context, table Table, r *reporter) {
 	c.attachClaims(ctx, table, pods)
 	c.attachPodResources(ctx, table, pods)
 	c.collect(ctx, table, pods)
-	r.report(ctx, pods)
+	if err := r.Report(ctx, table.List(ctx, false), all[*v1alpha1.FabricAttachment](c.sources.attachments), pods); err != nil && ctx.Err() == nil {
+		c.log.Warn("attachments not reported", "error", err.Error())
+	}
 }
 
 // collect releases the attachments of pods that the cluster does not have any more. Attachments by CNI end by the plugin's

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"fairlane/agent/pods/podsock"
 	"fairlane/kube/v1alpha1"
@@ -24,21 +26,37 @@ const attachmentResource = "fabricattachments"
 // fieldManager owns the fields that the agent writes. The controller writes the rates of the status under its own name.
 const fieldManager = "fairlane-agent"
 
-// reporter writes the FabricAttachments of the node: one for each record of a pod. It writes an object only when it changed, or
+// Reporter writes the FabricAttachments of a node: one for each record of a pod. It writes an object only when it changed, or
 // when another program deleted it while its pod exists.
-type reporter struct {
-	cluster *Cluster
-	table   Table
+type Reporter struct {
+	objects rest.Interface
+	node    string
 	sent    map[string]reported // by namespace and name
 }
 
 // reported is what was last written of an object.
 type reported struct{ spec, status [sha256.Size]byte }
 
-// report writes what changed since the last report, and deletes the objects of released attachments. pods are those of the node.
-func (r *reporter) report(ctx context.Context, pods []*corev1.Pod) {
+// NewReporter returns the reporter of a node, with the node's own account. It sends nothing before Report.
+func NewReporter(config *rest.Config, node string) (*Reporter, error) {
+	objects, err := clientOf(config, v1alpha1.GroupVersion)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	return newReporter(objects, node), nil
+}
+
+func newReporter(objects rest.Interface, node string) *Reporter {
+	return &Reporter{objects: objects, node: node, sent: map[string]reported{}}
+}
+
+// Report writes what changed since the last report, and deletes the objects of attachments that are not among the records. existing are
+// the node's objects, as a watch has them, and pods are those of the node. The next report repeats what failed. The error has a line for
+// each such object.
+func (r *Reporter) Report(ctx context.Context, records []podsock.Record, existing []*v1alpha1.FabricAttachment, pods []*corev1.Pod) error {
+	var failed []error
 	present := map[string]bool{}
-	for _, a := range all[*v1alpha1.FabricAttachment](r.cluster.sources.attachments) {
+	for _, a := range existing {
 		key := a.Namespace + "/" + a.Name
 		present[key] = true
 		if _, ok := r.sent[key]; !ok {
@@ -46,11 +64,11 @@ func (r *reporter) report(ctx context.Context, pods []*corev1.Pod) {
 		}
 	}
 	wanted := map[string]bool{}
-	for _, record := range r.table.List(ctx, false) {
+	for _, record := range records {
 		if record.Pod.Name == "" || record.Pod.UID == "" {
 			continue // attached by hand: the cluster knows no such pod
 		}
-		o := objectOf(&record, r.cluster.o.Node)
+		o := objectOf(&record, r.node)
 		key := o.Namespace + "/" + o.Name
 		wanted[key] = true
 		// Deleted, or so new that no event announced it, which writing it again does not change. Without its pod, Kubernetes would
@@ -58,24 +76,27 @@ func (r *reporter) report(ctx context.Context, pods []*corev1.Pod) {
 		if !present[key] && slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return string(p.UID) == record.Pod.UID }) {
 			delete(r.sent, key)
 		}
-		r.write(ctx, key, o)
+		if err := r.write(ctx, key, o); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", key, err))
+		}
 	}
 	for key := range r.sent {
 		if wanted[key] {
 			continue
 		}
 		namespace, name, _ := strings.Cut(key, "/")
-		err := r.cluster.objects.Delete().Namespace(namespace).Resource(attachmentResource).Name(name).Do(ctx).Error()
+		err := r.objects.Delete().Namespace(namespace).Resource(attachmentResource).Name(name).Do(ctx).Error()
 		if err != nil && !apierrors.IsNotFound(err) {
-			r.warn(ctx, key, err)
+			failed = append(failed, fmt.Errorf("%s: %w", key, err))
 			continue
 		}
 		delete(r.sent, key)
 	}
+	return errors.Join(failed...)
 }
 
 // write applies an object where it differs from what was last written.
-func (r *reporter) write(ctx context.Context, key string, o *v1alpha1.FabricAttachment) {
+func (r *Reporter) write(ctx context.Context, key string, o *v1alpha1.FabricAttachment) error {
 	status := v1alpha1.FabricAttachment{TypeMeta: o.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}, Status: o.Status}
 	now := reported{hashOf(o.Spec), hashOf(status.Status)}
 	last := r.sent[key]
@@ -83,28 +104,27 @@ func (r *reporter) write(ctx context.Context, key string, o *v1alpha1.FabricAtta
 		spec := *o
 		spec.Status = v1alpha1.FabricAttachmentStatus{}
 		if err := r.apply(ctx, &spec, ""); err != nil {
-			r.warn(ctx, key, err)
-			return
+			return err
 		}
 		last = reported{spec: now.spec}
 		r.sent[key] = last
 	}
 	if now.status != last.status {
 		if err := r.apply(ctx, &status, "status"); err != nil {
-			r.warn(ctx, key, err)
-			return
+			return err
 		}
 		r.sent[key] = now
 	}
+	return nil
 }
 
 // apply writes an object, or its status, by server-side apply.
-func (r *reporter) apply(ctx context.Context, o *v1alpha1.FabricAttachment, subresource string) error {
+func (r *Reporter) apply(ctx context.Context, o *v1alpha1.FabricAttachment, subresource string) error {
 	body, err := applied(o, subresource)
 	if err != nil {
 		return err
 	}
-	request := r.cluster.objects.Patch(types.ApplyPatchType).Namespace(o.Namespace).Resource(attachmentResource).Name(o.Name)
+	request := r.objects.Patch(types.ApplyPatchType).Namespace(o.Namespace).Resource(attachmentResource).Name(o.Name)
 	if subresource != "" {
 		request = request.SubResource(subresource)
 	}
@@ -123,12 +143,6 @@ func applied(o *v1alpha1.FabricAttachment, subresource string) ([]byte, error) {
 	}
 	body["metadata"] = meta
 	return json.Marshal(body)
-}
-
-func (r *reporter) warn(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil {
-		r.cluster.log.Warn("attachment not reported", "object", what, "error", err.Error())
-	}
 }
 
 func hashOf(v any) [sha256.Size]byte {

@@ -227,6 +227,7 @@ var rules = []rule{
 	{"cmd/fairlane", []string{"service/app"}, "main is a shell"},
 	{"test/interop", []string{"*"}, "tests with the field's own tools"},
 	{"test/kubenode", []string{"*"}, "a node is made of everything that runs on one, and a simulated fabric behind it"},
+	{"test/kubelarge", []string{"*"}, "a large cluster is made of everything that the controller talks to"},
 	{"test/script", []string{"*"}, "tests that run the built command"},
 	{"test/tour", []string{"*"}, "tests that run the commands of the README and the guides"},
 	{"test/kill", []string{"*"}, "tests that kill real managers"},
@@ -269,8 +270,8 @@ var only = map[string]struct {
 	"go.opentelemetry.io/otel/sdk/metric":                {[]string{"service/obs"}, "metrics are pushed by one package"},
 	"go.opentelemetry.io/proto/":                         {[]string{"internal/testkit/otlptest"}, "only tests read what is pushed"},
 	"github.com/spf13/cobra":                             {[]string{"internal/cobraerror", "internal/program", "command/cmdline", "command/lab", "command/local", "command/demo", "command/remote", "service/app", "agent/app", "cni/app", "kube/app"}, "the command line is an edge"},
-	"k8s.io/":                                            {[]string{"agent/app", "agent/cluster", "kube/v1alpha1", "kube/controller", "kube/admission", "kube/app", "kube/kubetest", "test/chart", "test/kubenode"}, "only the parts for Kubernetes know Kubernetes"},
-	"sigs.k8s.io/":                                       {[]string{"kube/controller", "kube/admission", "kube/app", "kube/kubetest", "test/chart", "test/kubenode"}, "only the controller and its tests use controller-runtime"},
+	"k8s.io/":                                            {[]string{"agent/app", "agent/cluster", "kube/v1alpha1", "kube/controller", "kube/admission", "kube/app", "kube/kubetest", "test/chart", "test/kubenode", "test/kubelarge"}, "only the parts for Kubernetes know Kubernetes"},
+	"sigs.k8s.io/":                                       {[]string{"kube/controller", "kube/admission", "kube/app", "kube/kubetest", "test/chart", "test/kubenode", "test/kubelarge"}, "only the controller and its tests use controller-runtime"},
 	"github.com/p4lang/":                                 {[]string{"wrcc/p4info", "wrcc/p4rt", "sim/p4dev"}, "only one driver and its simulated switches speak P4Runtime"},
 	"github.com/getkin/kin-openapi":                      {[]string{"api", "api/reference"}, "the contract is enforced at the edge"},
 }

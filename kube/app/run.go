@@ -62,7 +62,7 @@ func Run(ctx context.Context, cluster *rest.Config, m controller.Manager, o Opti
 	}
 	mgr, err := ctrl.New(cluster, ctrl.Options{
 		Scheme:           scheme,
-		Cache:            cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:            cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: controller.Caches()},
 		LeaderElection:   true,
 		LeaderElectionID: leaseName, LeaderElectionNamespace: o.Namespace, LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout: new(10 * time.Second),

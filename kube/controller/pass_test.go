@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ type rig struct {
 	manager *managertest.Manager
 	client  client.WithWatch
 	control *controller.Reconciler
+	next    time.Duration // until the next pass, as the last one wanted
 	events  []string
 	now     time.Time
 }
@@ -60,17 +62,63 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 // restart replaces the controller by a new one, which remembers nothing.
 func (r *rig) restart() {
 	r.control = &controller.Reconciler{
-		Client: r.client, Manager: r.manager, Events: r, Feed: "kubernetes-lab1",
+		Client: &cached{Client: r.client, t: r.t}, Manager: r.manager, Events: r, Feed: "kubernetes-lab1",
 		Every: 30 * time.Second, Repeat: 10 * time.Minute, Now: func() time.Time { return r.now },
 	}
 }
 
 func (r *rig) pass() {
 	r.t.Helper()
-	if _, err := r.control.Reconcile(r.t.Context(), "lab"); err != nil {
+	result, err := r.control.Reconcile(r.t.Context(), "lab")
+	if err != nil {
 		r.t.Fatal(err)
 	}
+	if c, ok := r.control.Client.(*cached); ok { // a test may have put another client in its place
+		c.unchanged()
+	}
+	r.next = result.RequeueAfter
 	r.now = r.now.Add(30 * time.Second)
+}
+
+// cached lists objects as the process's caches hold them: without what these do not keep, and shared where a list requests that.
+type cached struct {
+	client.Client
+	t      *testing.T
+	shared [][2]client.ObjectList // and copies of them
+}
+
+// List lists objects.
+func (c *cached) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if err := c.Client.List(ctx, list, options...); err != nil {
+		return err
+	}
+	if err := meta.EachListItem(list, func(o runtime.Object) error {
+		for kind, by := range controller.Caches() {
+			if reflect.TypeOf(kind) == reflect.TypeOf(o) {
+				_, err := by.Transform(o)
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	o := client.ListOptions{}
+	if o.ApplyOptions(options); o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy {
+		c.shared = append(c.shared, [2]client.ObjectList{list, list.DeepCopyObject().(client.ObjectList)})
+	}
+	return nil
+}
+
+// unchanged checks that no shared object was changed.
+func (c *cached) unchanged() {
+	c.t.Helper()
+	for _, s := range c.shared {
+		if d := cmp.Diff(s[1], s[0]); d != "" {
+			c.t.Errorf("an object of the cache was changed:\n%s", d)
+		}
+	}
+	c.shared = nil
 }
 
 func (r *rig) binding(name string) *v1alpha1.TenantBinding {
@@ -144,10 +192,16 @@ func TestAttachmentsBecomeAFeedAPlanAndARollout(t *testing.T) {
 	if n := len(r.manager.Rollouts()); n != 1 {
 		t.Fatalf("%d rollouts while the first one runs", n)
 	}
+	if r.next > 2*time.Second {
+		t.Errorf("while a rollout runs, the next pass is in %s", r.next)
+	}
 	r.manager.End("succeeded", "4 devices verified")
 	r.pass()
 	r.expect("red", "InForce", "True InForce: All attachments are in the plan in force, ")
 	r.expect("blue", "InForce", "True InForce")
+	if r.next != 30*time.Second {
+		t.Errorf("without a rollout, the next pass is in %s", r.next)
+	}
 }
 
 func TestNothingIsRequestedTwice(t *testing.T) {

@@ -77,15 +77,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, fabric Fabric) (reconcile.Re
 	if err := p.report(ctx); err != nil {
 		return reconcile.Result{}, err // the library tries again earlier than Every, and warns of a result besides the error
 	}
-	return reconcile.Result{RequeueAfter: r.Every}, nil
+	return reconcile.Result{RequeueAfter: p.next()}, nil
 }
 
+// follow is the time between two passes while a rollout runs: at its end the status of every attachment may change.
+const follow = 2 * time.Second
+
+// next returns the time until the next pass without a change in the cluster.
+func (p *pass) next() time.Duration {
+	if p.rolling {
+		return min(follow, p.Every)
+	}
+	return p.Every
+}
+
+// read reads the cluster from the caches. Bindings are copies, which the pass changes. Namespaces and attachments are the caches' own,
+// since a copy of all would cost more than the rest of the pass: they must not be changed.
 func (r *Reconciler) read(ctx context.Context) (cluster, error) {
 	var bindings v1alpha1.TenantBindingList
 	var namespaces corev1.NamespaceList
 	var attachments v1alpha1.FabricAttachmentList
-	for _, l := range []client.ObjectList{&bindings, &namespaces, &attachments} {
-		if err := r.Client.List(ctx, l); err != nil {
+	for l, shared := range map[client.ObjectList]client.UnsafeDisableDeepCopyOption{&bindings: false, &namespaces: true, &attachments: true} {
+		if err := r.Client.List(ctx, l, shared); err != nil {
 			return cluster{}, fmt.Errorf("list %T: %w", l, err)
 		}
 	}
@@ -124,6 +137,7 @@ type pass struct {
 	shares  Shares
 	force   verdict // of the whole fabric
 	reached bool    // the manager answered for the fabric as a whole
+	rolling bool    // a rollout runs
 }
 
 // tenantState is what the manager said about one tenant in this pass.
@@ -223,6 +237,7 @@ func (p *pass) bringInForce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.rolling = last.State == rolloutRunning
 	switch {
 	case last.State == rolloutRunning && last.Plan == plan:
 		p.force = saidRolling(last)
@@ -255,7 +270,7 @@ func (p *pass) start(ctx context.Context, plan string, limit int) error {
 		started, err := p.Manager.Rollout(ctx, p.fabric, plan, limit)
 		if err == nil {
 			log.FromContext(ctx).Info("rollout started", "fabric", p.fabric, "rollout", started.ID, "plan", plan)
-			p.force = saidRolling(started)
+			p.force, p.rolling = saidRolling(started), true
 			return nil
 		}
 		if !errors.As(err, &refused) {

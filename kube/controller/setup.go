@@ -54,7 +54,7 @@ func (r *Reconciler) concerned(ctx context.Context, o client.Object) map[Fabric]
 		fabrics[Fabric(b.Spec.Fabric)] = true
 	}
 	var all v1alpha1.TenantBindingList
-	if err := r.Client.List(ctx, &all); err != nil {
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil { // a copy for each of many events would be costly
 		return fabrics // of a cache, which answers once it is filled
 	}
 	for _, b := range all.Items {

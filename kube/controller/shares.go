@@ -2,16 +2,12 @@ package controller
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlane/kube/v1alpha1"
 )
@@ -36,22 +32,24 @@ func (p *pass) reportAttachments(ctx context.Context) error {
 	}
 	pods := map[types.UID]*podShare{}
 	links, planned := p.linksByPort(), p.planned()
-	var all []error
+	var writes []figures
 	for _, c := range p.claims {
 		alias := aliases(p.tenants[c.binding.Spec.Tenant].tenant.Ports)
 		for _, a := range c.attachments {
-			s := p.portShare(c.binding.Spec.Tenant, links[alias.id(a.Spec.Device.Port)])
+			port := alias.id(a.Spec.Device.Port)
+			s := p.portShare(c.binding.Spec.Tenant, links[port])
 			pod := pods[a.Spec.Pod.UID]
 			if pod == nil {
 				pod = &podShare{attachment: a}
 				pods[a.Spec.Pod.UID] = pod
 			}
 			pod.add(s)
-			if err := p.writeFigures(ctx, a, s, planned[tenantPort{c.binding.Spec.Tenant, alias.id(a.Spec.Device.Port)}]); err != nil {
-				all = append(all, fmt.Errorf("fabricattachment %s/%s: %w", a.Namespace, a.Name, err))
+			if f := figuresOf(a, s, planned[tenantPort{c.binding.Spec.Tenant, port}]); f.changed() {
+				writes = append(writes, f)
 			}
 		}
 	}
+	err := p.writeFigures(ctx, writes)
 	for uid := range p.memory.pods {
 		if pods[uid] == nil {
 			delete(p.memory.pods, uid)
@@ -60,7 +58,7 @@ func (p *pass) reportAttachments(ctx context.Context) error {
 	for uid, pod := range pods {
 		p.recordPod(uid, pod)
 	}
-	return errors.Join(all...)
+	return err
 }
 
 // tenantPort is a tenant on a port.
@@ -77,21 +75,6 @@ func (p *pass) planned() map[tenantPort]*v1alpha1.DeviceClass {
 		out[tenantPort{pl.Tenant, pl.Port}] = class
 	}
 	return out
-}
-
-// writeFigures writes what the controller knows of an attachment. A plan that does not have its port yet changes nothing: the
-// agent keeps what it applied.
-func (p *pass) writeFigures(ctx context.Context, a *v1alpha1.FabricAttachment, s portShare, planned *v1alpha1.DeviceClass) error {
-	before := a.DeepCopy()
-	if planned != nil {
-		a.Status.Planned = planned
-	}
-	a.Status.EntitledBps, a.Status.DeliveredBps = s.entitled, settled(a.Status.DeliveredBps, s.delivered, 0.01, 0)
-	if equality.Semantic.DeepEqual(before.Status, a.Status) {
-		return nil
-	}
-	// A merge patch of these fields leaves those of the node agent alone.
-	return client.IgnoreNotFound(p.Client.Status().Patch(ctx, a, client.MergeFrom(before)))
 }
 
 // linksByPort returns the measured links by the ports at their ends; none from an old measurement.

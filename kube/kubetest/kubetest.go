@@ -64,7 +64,16 @@ const ConsumableCapacity = "DRAConsumableCapacity=true"
 // Start starts a cluster with the CRDs, accounts, roles and policies of deploy/kubernetes, and with feature gates such as NAME=true.
 // Its caller stops it.
 func Start(gates ...string) (*Cluster, error) {
-	c, err := start(gates, filepath.Join(Manifests(), "crds"))
+	flags := map[string]string{}
+	if len(gates) > 0 {
+		flags["feature-gates"] = strings.Join(gates, ",")
+	}
+	return StartWith(flags)
+}
+
+// StartWith is Start with further flags of the API server, by their names without dashes.
+func StartWith(flags map[string]string) (*Cluster, error) {
+	c, err := start(flags, filepath.Join(Manifests(), "crds"))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +88,7 @@ func Start(gates ...string) (*Cluster, error) {
 // StartEmpty starts a cluster without any object of Fairlane. Its caller stops it.
 func StartEmpty() (*Cluster, error) { return start(nil) }
 
-func start(gates []string, crds ...string) (*Cluster, error) {
+func start(flags map[string]string, crds ...string) (*Cluster, error) {
 	bin, err := binaries(os.Getenv(Folder))
 	if err != nil {
 		return nil, err
@@ -96,8 +105,8 @@ func start(gates []string, crds ...string) (*Cluster, error) {
 		ControlPlaneStartTimeout: 3 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 	}}
-	if len(gates) > 0 {
-		c.env.ControlPlane.GetAPIServer().Configure().Set("feature-gates", strings.Join(gates, ","))
+	for name, value := range flags {
+		c.env.ControlPlane.GetAPIServer().Configure().Set(name, value)
 	}
 	if c.Config, err = c.env.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(bin))
@@ -187,33 +196,42 @@ func (c *Cluster) Apply(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// As returns the configuration of a service account, by a token as the kubelet mounts it into a pod on the node. The node and
-// the pod are created if they are missing.
+// As returns the configuration of a service account, by a token as the kubelet mounts it into a pod on the node. The pod is
+// created if it is missing.
 func (c *Cluster) As(t testing.TB, account, node string) *rest.Config {
 	t.Helper()
+	r, err := c.Login(t.Context(), account, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Login is As, for goroutines other than that of a test.
+func (c *Cluster) Login(ctx context.Context, account, node string) (*rest.Config, error) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: System, Name: account + "-" + node}, Spec: corev1.PodSpec{
 		NodeName: node, ServiceAccountName: account, Containers: []corev1.Container{{Name: "c", Image: "none", ImagePullPolicy: corev1.PullNever}},
 	}}
-	if err := client.IgnoreAlreadyExists(c.Admin.Create(t.Context(), pod)); err != nil {
-		t.Fatal(err)
+	if err := client.IgnoreAlreadyExists(c.Admin.Create(ctx, pod)); err != nil {
+		return nil, err
 	}
-	if err := c.Admin.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
-		t.Fatal(err)
+	if err := c.Admin.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+		return nil, err
 	}
 	set, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	answer, err := set.CoreV1().ServiceAccounts(System).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{
+	answer, err := set.CoreV1().ServiceAccounts(System).CreateToken(ctx, account, &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID}},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	r := rest.AnonymousClientConfig(c.Config)
 	r.BearerToken = answer.Status.Token
 	r.QPS, r.Burst = c.Config.QPS, c.Config.Burst
-	return r
+	return r, nil
 }
 
 // User returns the configuration of a person with the groups.

@@ -143,11 +143,9 @@ func (s *Service) RollOut(t testing.TB, fabric string) string {
 	return plan.Name
 }
 
-// NewController starts fairlane-kube with exactly the roles of deploy/kubernetes, and an account of the service with the role feeder on
-// the fabrics. Its webhook listens on the returned port.
-func NewController(t testing.TB, c *kubetest.Cluster, s *Service, fabrics ...string) (*proctest.Program, string) {
+// Feeder makes the account of a cluster, with the role feeder on the fabrics, and writes its token to a file.
+func (s *Service) Feeder(t testing.TB, file string, fabrics ...string) {
 	t.Helper()
-	dir := t.TempDir()
 	s.Must(t, http.MethodPost, "/service-accounts", Object{"name": "lab1", "role": "feeder", "fabric": fabrics[0]}, nil)
 	for _, fabric := range fabrics[1:] {
 		s.Must(t, http.MethodPost, "/fabrics/"+fabric+"/members", Object{"subject": "lab1", "role": "feeder"}, nil)
@@ -156,19 +154,35 @@ func NewController(t testing.TB, c *kubetest.Cluster, s *Service, fabrics ...str
 		Secret string `json:"secret"`
 	}
 	s.Must(t, http.MethodPost, "/service-accounts/lab1/tokens", Object{"name": "kubernetes"}, &token)
-	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token.Secret), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(token.Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// NewController starts fairlane-kube with exactly the roles of deploy/kubernetes, and an account of the service with the role feeder on
+// the fabrics. Its webhook listens on the returned port.
+func NewController(t testing.TB, c *kubetest.Cluster, s *Service, fabrics ...string) (*proctest.Program, string) {
+	t.Helper()
+	token := filepath.Join(t.TempDir(), "token")
+	s.Feeder(t, token, fabrics...)
+	return NewReplica(t, c, s, "control-1", token, "--debounce", "300ms", "--interval", Interval.String())
+}
+
+// NewReplica starts a replica of fairlane-kube on a node, with exactly the roles of deploy/kubernetes, the token in a file, and further
+// flags. Its webhook listens on the returned port.
+func NewReplica(t testing.TB, c *kubetest.Cluster, s *Service, node, token string, flags ...string) (*proctest.Program, string) {
+	t.Helper()
+	dir := t.TempDir()
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	if err := kubetest.WriteKubeconfig(c.As(t, "fairlane-kube", "control-1"), kubeconfig); err != nil {
+	if err := kubetest.WriteKubeconfig(c.As(t, "fairlane-kube", node), kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	_, port, err := net.SplitHostPort(proctest.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewProgram(t, "fairlane-kube", dir, []string{"KUBECONFIG=" + kubeconfig}, "--cluster", "lab1", "--manager", s.URL, "--manager-token-file", filepath.Join(dir, "token"),
-		"--debounce", "300ms", "--interval", Interval.String(), "--health", "0", "--metrics", "0", "--webhook-port", port)
+	p := NewProgram(t, "fairlane-kube", dir, []string{"KUBECONFIG=" + kubeconfig}, append([]string{"--cluster", "lab1", "--manager", s.URL, "--manager-token-file", token,
+		"--health", "0", "--metrics", "0", "--webhook-port", port}, flags...)...)
 	return p, port
 }
 
