@@ -93,7 +93,7 @@ var rules = []rule{
 	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
 	{"sim/workload", []string{"internal/num", "sim"}, "traffic is generated from options and a seed; it does not depend on the fabric model"},
 	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
-	{"sim/scenario", []string{"internal/phrase", "internal/yamltree", "internal/hostset", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
+	{"sim/scenario", []string{"ccconfig/qos", "internal/phrase", "internal/yamltree", "internal/hostset", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
 	{"sim/lab", []string{"internal/phrase", "internal/suggest", "ccconfig/profile", "policy", "sim/lab/calibrate", "sim/lab/evaluate", "sim/scenario"}, "bounds the simulations of the service; does not depend on its callers"},
 	{"sim/lab/reproduce", []string{"internal/phrase", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
 	{"sim/lab/calibrate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile"}, "a calibration runs the simulator and fits its results"},
