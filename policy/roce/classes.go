@@ -1,6 +1,7 @@
 package roce
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,6 +193,37 @@ func (s *Settings) classMarks() []int32 {
 		}
 	}
 	return out
+}
+
+// leverDivides reports whether DCQCN registers divide links: not where the plan asks for classes alone, or each tenant has a class of its own. There,
+// registers for less than the fastest rate would only slow down convergence.
+func (s *Settings) leverDivides() bool {
+	return s.classes == nil || s.m.Input.Options.Lever == model.LeverBoth && len(s.m.Tenants) > len(s.classes.site)
+}
+
+// mostIncrease is by how much a queue pair may increase faster, relative to its rate, than on the lever: there the law of rates was tested
+// (docs/compiler.md). With much more, marks hold queue pairs no longer, and pauses do.
+const mostIncrease = 8
+
+// compromise sets the rate of the levers of groups whose registers divide nothing: between the fastest and the slowest queue pair, so that the slow ones
+// do not fill their queues and the fast ones recover soon.
+func (s *Settings) compromise() {
+	type span struct{ low, high float64 }
+	spans := make([]span, len(s.groups))
+	for i := range s.ports {
+		for _, f := range s.ports[i].flows {
+			x, r := &spans[s.ports[i].group], s.wantedRate(f)
+			if x.high == 0 || r < x.low {
+				x.low = r
+			}
+			x.high = max(x.high, r)
+		}
+	}
+	for i, x := range spans {
+		if x.high > 0 {
+			s.groups[i].top = min(math.Sqrt(float64(x.low*x.high)), float64(mostIncrease*x.low))
+		}
+	}
 }
 
 // part returns the part of a link direction that a class has while all classes of tenants with traffic there send.

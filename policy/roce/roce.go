@@ -435,6 +435,9 @@ func (s *Settings) scale() {
 			*k = int32(i)
 		}
 	}
+	if !s.leverDivides() {
+		s.compromise()
+	}
 	for i := range s.groups {
 		g := &s.groups[i]
 		g.zero = s.begin(g.top, &s.ports[slowest[i]])
@@ -461,7 +464,7 @@ func (s *Settings) reach(z zero, queue int32) float64 {
 // choose inverts the response: it finds the position whose gain is the ratio of the wanted rate to that at position 0.
 func (s *Settings) choose(p *nicPort) {
 	g := &s.groups[p.group]
-	if p.position = 0; s.m.Input.Options.Lever != model.LeverClasses {
+	if p.position = 0; s.leverDivides() {
 		p.position = s.curve(p.queue).Position(num.Ln(p.wanted / g.rate))
 	}
 	p.clamped = false

@@ -36,7 +36,7 @@ export function optionsOf(shape: PlotShape, live: () => Live): uPlot.Options {
   return {
     width: shape.width,
     height: shape.height,
-    padding: [10, 22, 0, 4],
+    padding: [10, 32, 0, 4],
     legend: { show: false },
     scales: {
       x: { time: true, range: () => [live().range.from, live().range.to] },

@@ -42,7 +42,7 @@ export function useTenantColumns(rows: Row[], sparks: boolean): Column<Row>[] {
   );
 }
 
-/** Limits and measured figures. */
+/** Limits and measured figures. Limits are minor while no tenant has one. */
 function useMeasuredColumns(rows: Row[]): Column<Row>[] {
   const { t } = useTranslation(["tenants", "common"]);
   const f = useFormat();
@@ -57,17 +57,17 @@ function useMeasuredColumns(rows: Row[]): Column<Row>[] {
           (r) => r.guarantee_bps || undefined,
           t("common:none"),
         ),
-        minor: true,
+        minor: !rows.some((r) => r.guarantee_bps),
       },
       {
         ...rateColumn<Row>(scale, "cap", t("common:cap"), (r) => r.cap_bps || undefined, t("common:none")),
-        minor: true,
+        minor: !rows.some((r) => r.cap_bps),
       },
       rateColumn(scale, "entitled", t("common:entitled"), (r) => r.now?.entitled, t("not-in-force")),
       rateColumn(scale, "delivered", t("common:delivered"), (r) => r.now?.delivered),
       percentColumn(f, "received", t("received"), (r) => r.now?.received, t("not-contending")),
       percentColumn(f, "error", t("error"), (r) => r.now?.error),
-      percentColumn(f, "budget", t("budget"), (r) => r.now?.budget, t("budget-unknown")),
+      percentColumn(f, "budget", t("budget"), (r) => r.now?.budget, t("common:not-measured")),
     ];
   }, [rows, f, t]);
 }

@@ -40,7 +40,7 @@ export function readColours(element: Element): Colours {
     ground,
     inverse: of("--fl-ink-inverse"),
     info: of("--fl-info"),
-    faint: mixed(ink, ground, dark(ground) ? 0.22 : 0.15),
+    faint: mixed(ink, ground, 0.5), // with thin lines, less is hardly to see on either ground
     contended: of(stateColour.contended),
     down: of(stateColour.down),
     path: of("--fl-series-1"),
@@ -53,11 +53,6 @@ export function readColours(element: Element): Colours {
     },
     font: style.fontFamily || "sans-serif",
   };
-}
-
-/** Whether a ground is dark: there the same part of ink is less to see. */
-function dark(ground: string): boolean {
-  return (channels(ground)[0] ?? 255) < 128;
 }
 
 /** A colour at `part` of ink on a ground. Opaque, so that edges that lie on each other do not add up to a band. */

@@ -216,7 +216,7 @@ function edgeLook(e: DrawnEdge, colours: Colours): { color: string; size: number
     case "path":
       return { color: colours.path, size: 2.5 + more, zIndex: 5 };
     default:
-      return e.selected ? { color: colours.ink, size: 3, zIndex: 2 } : { color: colours.faint, size: 1.3, zIndex: 0 };
+      return e.selected ? { color: colours.ink, size: 3, zIndex: 2 } : { color: colours.faint, size: 1.5, zIndex: 0 };
   }
 }
 
