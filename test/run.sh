@@ -41,7 +41,7 @@ portal 5m npm test || status=1
 
 # A missing browser or a build without pages is a failure. What tests leave is in web/e2e/results.
 begin "portal, browser tests"
-FAIRLANE_BIN=$PWD/bin/fairlane E2E_REQUIRE_PAGES=1 E2E_WORKERS=2 portal 20m npm run e2e || status=1
+FAIRLANE_BIN=$PWD/bin/fairlane E2E_REQUIRE_PAGES=1 portal 20m npm run e2e || status=1
 
 begin "tests of the compiler, the simulator and whole programs"
 # One program more than cores runs at a time, since many wait for timers and other processes.
