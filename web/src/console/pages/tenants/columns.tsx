@@ -42,7 +42,7 @@ export function useTenantColumns(rows: Row[], sparks: boolean): Column<Row>[] {
   );
 }
 
-/** Limits and measured figures. Limits are minor while no tenant has one. */
+/** Limits and measured figures. */
 function useMeasuredColumns(rows: Row[]): Column<Row>[] {
   const { t } = useTranslation(["tenants", "common"]);
   const f = useFormat();
@@ -57,11 +57,11 @@ function useMeasuredColumns(rows: Row[]): Column<Row>[] {
           (r) => r.guarantee_bps || undefined,
           t("common:none"),
         ),
-        minor: !rows.some((r) => r.guarantee_bps),
+        minor: true,
       },
       {
         ...rateColumn<Row>(scale, "cap", t("common:cap"), (r) => r.cap_bps || undefined, t("common:none")),
-        minor: !rows.some((r) => r.cap_bps),
+        minor: true,
       },
       rateColumn(scale, "entitled", t("common:entitled"), (r) => r.now?.entitled, t("not-in-force")),
       rateColumn(scale, "delivered", t("common:delivered"), (r) => r.now?.delivered),
