@@ -67,7 +67,7 @@ function useMeasuredColumns(rows: Row[]): Column<Row>[] {
       rateColumn(scale, "delivered", t("common:delivered"), (r) => r.now?.delivered),
       percentColumn(f, "received", t("received"), (r) => r.now?.received, t("not-contending")),
       percentColumn(f, "error", t("error"), (r) => r.now?.error),
-      percentColumn(f, "budget", t("budget"), (r) => r.now?.budget, t("common:not-measured")),
+      percentColumn(f, "budget", t("budget"), (r) => r.now?.budget, t("budget-unknown")),
     ];
   }, [rows, f, t]);
 }
