@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.."
 export GOFLAGS="-trimpath '-ldflags=-s -w'"
 
 # begin PART says how long the part before it took, also in processor time of the commands that have ended.
-part="" since=0 spent=0 clock=$(mktemp)
-trap 'rm -f "$clock"' EXIT
+part="" since=0 spent=0 clock=$(mktemp) aside=$(mktemp)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -f "$clock" "$aside"' EXIT
 begin() {
   local all
   times >"$clock" # not in a subshell, which has times of its own
@@ -39,18 +39,27 @@ portal 2m npm run generated || status=1
 portal 2m npm run size || status=1
 portal 5m npm test || status=1
 
-# A missing browser or a build without pages is a failure. What tests leave is in web/e2e/results.
-begin "portal, browser tests"
-FAIRLANE_BIN=$PWD/bin/fairlane E2E_REQUIRE_PAGES=1 portal 20m npm run e2e || status=1
-
-begin "tests of the compiler, the simulator and whole programs"
-# One program more than cores runs at a time, since many wait for timers and other processes.
+# The browser tests, one at a time, leave half of two cores idle: the tests that only compute take it, at a lower priority.
 # Coverage only for packages with short tests: counting would slow down the simulations.
-mapfile -t long < <(go list ./policy/... ./sim/... ./test/...)
+mapfile -t computing < <(go list ./policy/... ./sim/...)
+mapfile -t whole < <(go list ./test/...)
 mapfile -t short < <(go list ./... | grep -vE '^fairlane/(policy|sim|test)(/|$)')
-FAIRLANE_REQUIRE_INTEROP=1 go test -p 3 -timeout 15m "${long[@]}" || status=1
+export FAIRLANE_REQUIRE_INTEROP=1
+
+begin "browser tests of the portal; beside them, tests of the compiler and the simulator"
+nice go test -p 1 -timeout 25m "${computing[@]}" >"$aside" 2>&1 &
+computed=$!
+# A missing browser or a build without pages is a failure. What tests leave is in web/e2e/results.
+FAIRLANE_BIN=$PWD/bin/fairlane E2E_REQUIRE_PAGES=1 portal 20m npm run e2e || status=1
+echo "-- browser tests took $((SECONDS - since)) s"
+wait "$computed" || status=1
+cat "$aside"
+
+# One program more than cores runs at a time, since many wait for timers and other processes.
+begin "tests of whole programs"
+go test -p 3 -timeout 15m "${whole[@]}" || status=1
 begin "tests of the other packages"
-FAIRLANE_REQUIRE_INTEROP=1 go test -p 3 -timeout 15m -cover "${short[@]}" || status=1
+go test -p 3 -timeout 15m -cover "${short[@]}" || status=1
 [ "$status" -eq 0 ]
 
 begin "race detector, concurrent packages"
