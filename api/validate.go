@@ -84,15 +84,15 @@ func rewrite(err error) error {
 			p.fields = append(p.fields, bodyFaults(re)...)
 		}
 	}
-	p.fields = once(p.fields)
+	p.fields = distinct(p.fields)
 	if len(p.fields) > maxFields {
 		p.fields = p.fields[:maxFields]
 	}
 	return p
 }
 
-// once removes duplicates: a value that breaks several rules is described by all of them each time.
-func once(in []gen.ProblemField) (out []gen.ProblemField) {
+// distinct removes duplicates: a value that breaks several rules is described by all of them each time.
+func distinct(in []gen.ProblemField) (out []gen.ProblemField) {
 	for _, f := range in {
 		said := func(g gen.ProblemField) bool { return g.In == f.In && g.Pointer == f.Pointer && g.Detail == f.Detail }
 		if !slices.ContainsFunc(out, said) {

@@ -5,7 +5,8 @@
 # kube-apiserver, kubelet and kubectl, and prints their folder as the last line. With --demo it starts the machine of
 # docs/kubernetes-walkthrough.md, in /run/fairlane-kube, until Ctrl-C.
 # KILLS (default 3) is the number of kills of each part, SEED that of their instants (default: from the clock; the test prints it).
-# IDLE (default 10m) is the time for which the controller of the large cluster is left alone. Only --large runs that test, and no other.
+# IDLE (default 10m) is the time for which the controller of the large cluster is left alone. --large runs that test and no other, LARGE=0 all
+# others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -163,4 +164,8 @@ if [ "$(id -u)" -eq 0 ]; then
 else
   echo "tests on a node: skipped, they need root for network namespaces and containers"
 fi
-echo "test of a large cluster: skipped, it takes 20 minutes; run ./test/kube.sh --large"
+if [ "${LARGE:-1}" = 1 ]; then
+  large
+else
+  echo "test of a large cluster: skipped, since LARGE is $LARGE; it takes 20 minutes"
+fi
