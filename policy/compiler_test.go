@@ -23,6 +23,10 @@ func TestIncrementalCompilationEqualsFullCompilation(t *testing.T) {
 					in := plantest.Input(t)
 					in.Options.Plane = plane
 					in.Options.VLArbitration = rapid.IntRange(0, 3).Draw(t, "lanes") == 0
+					if plane == policy.PlaneRoCE {
+						in.Options.Lever = rapid.SampledFrom([]policy.Lever{policy.LeverDCQCN, policy.LeverClasses, policy.LeverBoth}).Draw(t, "lever")
+						in.Options.Classes = siteClasses(rapid.IntRange(1, 8).Draw(t, "classes"))
+					}
 					var c policy.Compiler
 					c.KeepAll(everyHistory)
 					for range rapid.IntRange(2, 8).Draw(t, "steps") {
@@ -100,8 +104,12 @@ func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
 // TestIncrementalCompilationFollowsManyChanges changes one tenant after the other on a fabric whose parts are large enough to be remembered.
 func TestIncrementalCompilationFollowsManyChanges(t *testing.T) {
 	t.Parallel()
-	for _, plane := range []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC} {
-		t.Run(string(plane), func(t *testing.T) {
+	for _, c := range []struct {
+		plane policy.Plane
+		lever policy.Lever
+	}{{policy.PlaneIB, ""}, {policy.PlaneRoCE, ""}, {policy.PlaneRoCE, policy.LeverClasses}, {policy.PlaneRoCE, policy.LeverBoth}, {policy.PlaneWRCC, ""}} {
+		plane := c.plane
+		t.Run(string(plane)+string(c.lever), func(t *testing.T) {
 			t.Parallel()
 			in, err := plantest.FatTree(plantest.TreeOptions{K: 8, Hosts: 128, Tenants: 12, Flows: 1280, Bare: plane != policy.PlaneIB, Seed: 3})
 			if err != nil {
@@ -111,12 +119,16 @@ func TestIncrementalCompilationFollowsManyChanges(t *testing.T) {
 			if plane != policy.PlaneIB {
 				in.Routes = hashed(t, 8, in)
 			}
-			var c policy.Compiler
-			c.KeepAll(true)
+			if c.lever != "" {
+				in.Options.Lever, in.Options.Classes = c.lever, siteClasses(7)
+				in.InForce = plantest.Compiled(t, in) // whose classes tenants keep
+			}
+			var compiler policy.Compiler
+			compiler.KeepAll(true)
 			followed := 0
 			for step := range 30 {
-				compileBoth(t, &c, in)
-				followed += c.Followed()
+				compileBoth(t, &compiler, in)
+				followed += compiler.Followed()
 				in.Tenants = slices.Clone(in.Tenants)
 				tn := &in.Tenants[step*5%12]
 				switch step % 7 {

@@ -45,6 +45,28 @@ func BenchmarkCompileEthernetAfterOneWeightChanged(b *testing.B) {
 	}
 }
 
+// BenchmarkCompileClasses compiles plans with seven traffic classes: from nothing, and after one tenant's weight changed.
+func BenchmarkCompileClasses(b *testing.B) {
+	for _, lever := range []policy.Lever{policy.LeverClasses, policy.LeverBoth} {
+		in := bareTrees()[1].onEthernet(b, policy.PlaneRoCE, true)
+		in.Options.Lever, in.Options.Classes = lever, siteClasses(7)
+		b.Run(string(lever)+"/cold", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := policy.Compile(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		inForce, err := policy.Compile(in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		in.InForce = inForce
+		b.Run(string(lever)+"/changed", func(b *testing.B) { upAndDownAgain(b, in, func(int) int { return 31 }) })
+	}
+}
+
 func (c tree) onEthernet(b testing.TB, plane policy.Plane, given bool) policy.Input {
 	b.Helper()
 	in, err := plantest.FatTree(plantest.TreeOptions{K: c.k, Hosts: c.hosts, Tenants: 64, Flows: 10 * c.hosts, Bare: true, Seed: 1})

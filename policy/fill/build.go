@@ -88,12 +88,9 @@ func (e *engine) users() []float64 {
 	out, count := make([]float64, len(e.links)), e.p.count()
 	for i, f := range e.flows {
 		for _, l := range e.on[e.flowStates[i].first:e.flowStates[i].last] {
-			switch {
-			case !e.p.flat():
-				out[l] += e.p.Units[f]
-			case count != nil:
+			if count != nil {
 				out[l] += count[f]
-			default:
+			} else {
 				out[l]++
 			}
 		}

@@ -167,7 +167,7 @@ func (p *Problem) sameLayout(q *Problem) bool {
 	return p.flat() == q.flat() && p.Precision == q.Precision && (p.Floor == nil) == (q.Floor == nil) && (p.Sends == nil) == (q.Sends == nil) && (p.LinkWeight == nil) == (q.LinkWeight == nil) &&
 		len(p.Capacity) == len(q.Capacity) && equal(p.nominal(), q.nominal()) && (p.Nominal == nil) == (q.Nominal == nil) &&
 		equal(p.First, q.First) && equal(p.Hops, q.Hops) && equal(p.Tenant, q.Tenant) && equal(p.Class, q.Class) &&
-		equal(p.Sends, q.Sends) && equal(p.count(), q.count()) && (p.flat() || equal(p.Units, q.Units))
+		equal(p.Sends, q.Sends) && equal(p.count(), q.count())
 }
 
 // equal reports whether two lists are equal, in constant time if they share memory.

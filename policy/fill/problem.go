@@ -27,10 +27,10 @@ type Problem struct {
 	Units    []float64 // by flow, above 0: queue pairs, or the flow's weight
 
 	// Nominal are capacities that rank links, and Count the weights of flows in that ranking. They do not change the fair rates. If they stay the
-	// same, the solver is faster after changes of Capacity or Sending. With Nominal, no link is left out because of its Capacity. Both are optional:
-	// without them, links rank by Capacity, and flows count by Sending, or equally.
+	// same, the solver is faster after changes of Capacity, Units or Sending. With Nominal, no link is left out because of its Capacity. Both are optional:
+	// without them, links rank by Capacity, and flows count by Units, flat by Sending, or equally.
 	Nominal []float64 // by link, above 0
-	Count   []float64 // by flow, above 0; flat only
+	Count   []float64 // by flow, above 0
 
 	// Precision is the relative movement up to which a rate counts as at rest, at most 1e-4. 0 is the finest, 1e-12.
 	Precision float64
@@ -179,12 +179,15 @@ func (p *Problem) nominal() []float64 {
 	return p.Capacity
 }
 
-// count returns the weights of flows in the ranking of a flat problem; nil where all count alike.
+// count returns the weights of flows in the ranking; nil where all count alike.
 func (p *Problem) count() []float64 {
-	if p.Count != nil {
+	switch {
+	case p.Count != nil:
 		return p.Count
+	case p.flat():
+		return p.Sending
 	}
-	return p.Sending
+	return p.Units
 }
 
 // most returns the lower of a flow's demand and ceiling, infinite when it has neither.

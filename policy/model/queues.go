@@ -60,7 +60,7 @@ func (m *Model) ShareByQueue(w QueueWeights) *Allocation {
 		}
 		p.First = append(p.First, int32(len(p.Hops)))
 		p.Units, p.Demand, p.Sending = append(p.Units, w.Marked[i]), append(p.Demand, l.Demand[i]), append(p.Sending, w.Sending[i])
-		p.Tenant = append(p.Tenant, w.Class[i])
+		p.Count, p.Tenant = append(p.Count, l.QPs[i]), append(p.Tenant, w.Class[i])
 	}
 	p.Class = p.Tenant
 	sorted := m.share(m.Forecasts, p)

@@ -13,6 +13,7 @@ import (
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 )
 
 // classes is the lever of weighted queues: each tenant uses a traffic class of the site, which has a queue on every switch port and a traffic class
@@ -95,7 +96,7 @@ func (c *classes) groupErrors(s *Settings) []float64 {
 // weighQueues sets the weights of the queues of every switch port that has a link: the sum of the weights of a class's tenants with traffic there.
 // Where a class has none, its heaviest tenant counts, so that traffic that nobody declared gets a share too.
 func (c *classes) weighQueues(s *Settings) {
-	present := s.m.TenantsByLink()
+	present, known := s.m.TenantsByLink(), make(map[[qos.MaxQueue + 1]float64]rounded)
 	heaviest := make([]float64, len(c.site))
 	for t, k := range c.of {
 		heaviest[k] = max(heaviest[k], float64(s.m.Tenants[t].Weight))
@@ -116,13 +117,26 @@ func (c *classes) weighQueues(s *Settings) {
 				weights[k] = heaviest[k]
 			}
 		}
-		weights, used := withoutZeros(weights)
-		at, off := qos.Weights(weights)
-		c.queues[d] = spread(at, used)
-		if off > c.coarse {
-			c.coarse, c.worst = off, present(int32(d))
+		var key [qos.MaxQueue + 1]float64
+		copy(key[:], weights)
+		at, ok := known[key]
+		if !ok {
+			weights, used := withoutZeros(weights)
+			list, off := qos.Weights(weights)
+			at = rounded{spread(list, used), off}
+			known[key] = at
+		}
+		c.queues[d] = at.queues
+		if at.off > c.coarse {
+			c.coarse, c.worst = at.off, present(int32(d))
 		}
 	}
+}
+
+// rounded are the weights of a port's queues, which many ports have in common, and their error: see qos.Weights.
+type rounded struct {
+	queues []uint8
+	off    float64
 }
 
 // idleShare is the weight of a class without senders on a divided port, relative to the sum of the others: its share is 1 %, the least. Old kernels
@@ -177,13 +191,7 @@ func spread(list []uint8, used []bool) []uint8 {
 
 // classMarks counts, by flow, the queues on its path that mark. A queue that gets less than its share of a full link stays short.
 func (s *Settings) classMarks() []int32 {
-	c, n := s.classes, int32(len(s.classes.site))
-	c.limiting = make([]bool, len(s.m.Caps)*len(c.site))
-	for i, d := range s.target.Bottleneck {
-		if d >= 0 && s.m.Marks(d) {
-			c.limiting[d*n+c.of[s.m.Flows[i].Tenant]] = true
-		}
-	}
+	s.findLimitingQueues()
 	out := make([]int32, len(s.m.Flows))
 	for i := range out {
 		for _, d := range s.m.Flows[i].Links {
@@ -193,6 +201,34 @@ func (s *Settings) classMarks() []int32 {
 		}
 	}
 	return out
+}
+
+func (s *Settings) findLimitingQueues() {
+	c, n := s.classes, int32(len(s.classes.site))
+	c.limiting = make([]bool, len(s.m.Caps)*len(c.site))
+	for i, d := range s.target.Bottleneck {
+		if d >= 0 && s.m.Marks(d) {
+			c.limiting[d*n+c.of[s.m.Flows[i].Tenant]] = true
+		}
+	}
+}
+
+// moveQueues finds the queues that limit flows now or did in the previous compilation, but not both. Flows that cross one are measured anew.
+func (s *Settings) moveQueues() {
+	s.marks = s.classMarks()
+	now, before := s.classes.limiting, s.prev.classes.limiting
+	if slices.Equal(now, before) {
+		return
+	}
+	s.moved = true
+	for i := range s.m.Flows {
+		for _, d := range s.m.Flows[i].Links {
+			if q := s.queueOf(int32(i), d); now[q] != before[q] {
+				s.fresh[s.ofFlow[i]] = true
+				break
+			}
+		}
+	}
 }
 
 // leverDivides reports whether DCQCN registers divide links: not where the plan asks for classes alone, or each tenant has a class of its own. There,
@@ -248,10 +284,9 @@ func (c *classes) weight(class, direction int32) float64 {
 	return 1
 }
 
-// classPlan writes the plane's section of a plan.
-func (s *Settings) classPlan(d *plan.Digests) *plan.RoCEPlan {
+// classPlan adds the classes to the plane's section of a plan, with the switches. before and was are those of the previous compilation.
+func (s *Settings) classPlan(out *plan.RoCEPlan, before []plan.ECNPlan, d, was *plan.Digests) {
 	c := s.classes
-	out := &plan.RoCEPlan{Traffic: s.classTraffic(c), Switches: []plan.ECNPlan{}}
 	for k, site := range c.site {
 		class := plan.RoCEClass{TrafficClass: site, Tenants: []string{}, Error: c.errors[k]}
 		for tenant, of := range c.of {
@@ -265,16 +300,26 @@ func (s *Settings) classPlan(d *plan.Digests) *plan.RoCEPlan {
 	for k := range names {
 		names[k] = strings.Join(plan.Bounded(out.Classes[k].Tenants), ",")
 	}
-	for _, n := range s.m.Fabric.Switches() {
-		out.Switches = append(out.Switches, s.classSwitch(c, n, order, names))
+	switches := s.m.Fabric.Switches()
+	fresh := make([]bool, len(switches))
+	for i, n := range switches {
+		fresh[i] = s.prev == nil || !s.keepsWeights(n)
 	}
-	out.NICs, d.NICs = s.nicPlans(nil, nil)
-	for i := range out.NICs {
-		shares, reasons := s.classShares(c, &s.ports[i])
-		out.NICs[i].Shares, out.NICs[i].Reasons = shares, slices.Concat(reasons, out.NICs[i].Reasons)
+	out.Switches, d.Markings = plan.Renew(before, was.Markings, fresh, func(i int) plan.ECNPlan { return s.classSwitch(c, switches[i], order, names) })
+}
+
+// keepsWeights reports whether all queues of a switch have the weights of the previous compilation.
+func (s *Settings) keepsWeights(node int32) bool {
+	for i := range s.m.Fabric.Nodes[node].Ports {
+		ref := subnet.PortRef{Node: node, Port: ident.PortNum(i)}
+		if _, ok := s.m.Fabric.Peer(ref); !ok {
+			continue
+		}
+		if d := model.Direction(s.m.Fabric, ref); !slices.Equal(s.classes.queues[d], s.prev.classes.queues[d]) {
+			return false
+		}
 	}
-	d.Fill(&plan.Plan{RoCE: out})
-	return out
+	return true
 }
 
 // classShares returns the shares of a NIC port's traffic classes, with reasons.
@@ -340,20 +385,6 @@ func (c *classes) byQueue() []int {
 		out[k] = k
 	}
 	slices.SortFunc(out, func(a, b int) int { return int(c.site[a].Queue) - int(c.site[b].Queue) })
-	return out
-}
-
-// classTraffic places every tenant's traffic in its class.
-func (s *Settings) classTraffic(c *classes) []plan.RoCEPlacement {
-	out := s.traffic()
-	at := 0
-	for t := range s.m.Tenants {
-		site := c.site[c.of[t]]
-		for range s.m.Tenants[t].Attachments {
-			out[at].DSCP, out[at].Priority, out[at].Queue = site.DSCP, site.Queue, site.Queue
-			at++
-		}
-	}
 	return out
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/qos"
 	"fairlane/internal/num"
 	"fairlane/internal/phrase"
 	"fairlane/policy/model"
@@ -34,10 +35,16 @@ func (s *Settings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NI
 	base, registers := s.baseReasons(), s.registers()
 	return plan.Renew(before, was, fresh, func(i int) plan.NICPlan {
 		p := &s.ports[i]
-		return plan.NICPlan{
+		out := plan.NICPlan{
 			Port: p.id, Name: s.m.Fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set,
 			Reasons: slices.Concat(s.leverReasons(p, registers), s.shareReasons(p), base),
 		}
+		if s.classes == nil {
+			return out
+		}
+		shares, reasons := s.classShares(s.classes, p)
+		out.Shares, out.Reasons = shares, slices.Concat(reasons, out.Reasons)
+		return out
 	})
 }
 
@@ -187,13 +194,17 @@ func (s *Settings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.Reaso
 // digits prints a number with a number of significant digits.
 func digits(x float64, significant int) string { return strconv.FormatFloat(x, 'g', significant, 64) }
 
-// traffic places every tenant's traffic: one priority for all of RoCE, since parameters are per port. On ports of several tenants each has a
-// share for its VFs, by weight.
+// traffic places every tenant's traffic: in its class, or without classes in one for all of RoCE, since parameters are per port. On ports of
+// several tenants each has a share for its VFs, by weight.
 func (s *Settings) traffic() []plan.RoCEPlacement {
 	out := []plan.RoCEPlacement{}
 	for t := range s.m.Tenants {
+		class := qos.TrafficClass{DSCP: DSCP, Queue: Queue}
+		if s.classes != nil {
+			class = s.classes.site[s.classes.of[t]]
+		}
 		for _, a := range s.m.Tenants[t].Attachments {
-			out = append(out, plan.RoCEPlacement{Tenant: s.m.Tenants[t].Name, Port: a.Port, DSCP: DSCP, Priority: Priority, Queue: Queue,
+			out = append(out, plan.RoCEPlacement{Tenant: s.m.Tenants[t].Name, Port: a.Port, DSCP: class.DSCP, Priority: class.Queue, Queue: class.Queue,
 				VFShare: s.shares[model.TenantPort{Tenant: int32(t), Port: a.Port}], Function: s.functions[model.TenantPort{Tenant: int32(t), Port: a.Port}]})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // settingsLike is newSettings for the flows of prev, which it does not change. Ports whose flows keep their entitlements and limiting links
-// keep their wanted rates.
+// keep their wanted rates. It returns nil where tenants have other traffic classes than in prev: then all flows meet others.
 func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Settings {
 	a := m.ChangesSince(target, prev.target)
 	s := &Settings{
@@ -23,6 +23,12 @@ func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Set
 		}
 	}
 	s.divide()
+	if prev.classes != nil {
+		if s.classes = newClasses(s); !slices.Equal(s.classes.of, prev.classes.of) {
+			return nil
+		}
+		s.moveQueues()
+	}
 	s.findTops()
 	s.dropCurves()
 	for i := range s.ports {
@@ -33,17 +39,18 @@ func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Set
 	return s
 }
 
-// dropCurves removes the responses of links whose fastest queue pair changed, and marks the ports that depend on them as fresh.
+// dropCurves removes the responses of queues whose fastest queue pair or speed changed, and marks the ports that depend on them as fresh.
 func (s *Settings) dropCurves() {
-	for d, top := range s.tops {
-		if top != s.prev.tops[d] {
-			s.curves[d] = nil
+	other := make([]bool, len(s.tops))
+	for q, top := range s.tops {
+		if other[q] = top != s.prev.tops[q] || s.curves[q] != nil && s.speed(int32(q)) != s.prev.speed(int32(q)); other[q] {
+			s.curves[q] = nil
 		}
 	}
 	for i := range s.m.Flows {
 		if k := s.ofFlow[i]; !s.fresh[k] {
-			d := s.responseQueue(int32(i))
-			s.fresh[k] = d >= 0 && s.tops[d] != s.prev.tops[d]
+			q := s.responseQueue(int32(i))
+			s.fresh[k] = q >= 0 && other[q]
 		}
 	}
 }
@@ -68,20 +75,27 @@ func (s *Settings) planUnchanged(i int) bool {
 	}) {
 		return false
 	}
+	if s.classes != nil && !slices.Equal(s.classes.shares[p.out], s.prev.classes.shares[p.out]) {
+		return false
+	}
 	return p.kind == was.kind && p.wanted == was.wanted && p.spread == was.spread && p.position == was.position && p.period == was.period &&
 		p.clamped == was.clamped && (!p.clamped || s.reached(p) == s.prev.reached(was)) && p.set == was.set && s.groups[p.group].zero == s.prev.groups[was.group].zero
 }
 
 // plan writes the plane's section of a plan. It takes over unchanged parts from the plan of the previous compilation, with their digests.
 func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.RoCEPlan {
-	if s.classes != nil {
-		return s.classPlan(d)
-	}
 	out := &plan.RoCEPlan{}
 	if s.prev == nil {
-		before, was = &plan.Plan{RoCE: &plan.RoCEPlan{Switches: s.switchPlans()}}, &plan.Digests{}
+		before, was = &plan.Plan{RoCE: &plan.RoCEPlan{}}, &plan.Digests{}
 	}
-	out.Switches, d.Markings = before.RoCE.Switches, was.Markings
+	switch {
+	case s.classes != nil:
+		s.classPlan(out, before.RoCE.Switches, d, was)
+	case s.prev != nil:
+		out.Switches, d.Markings = before.RoCE.Switches, was.Markings
+	default:
+		out.Switches = s.switchPlans()
+	}
 	if s.prev != nil && maps.Equal(s.shares, s.prev.shares) {
 		out.Traffic, d.Traffic = before.RoCE.Traffic, was.Traffic
 	} else {

@@ -88,9 +88,10 @@ type Settings struct {
 // prev is a compilation of the same flows and attachments, or nil.
 func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	var s *Settings
-	if prev != nil && prev.classes == nil {
+	if prev != nil {
 		s = settingsLike(t.Model, prev, t.Target)
-	} else {
+	}
+	if s == nil {
 		p, err := nicProfile(t.Model)
 		if err != nil {
 			return nil, nil, err
