@@ -164,7 +164,7 @@ func references() []reference {
 
 // preflightTables returns the tables that are read for every switch; tables that they refer to are read afterwards.
 func preflightTables() []string {
-	return []string{"PORT", "QUEUE", "WRED_PROFILE", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "SCHEDULER"}
+	return append([]string{"PORT", "QUEUE", "WRED_PROFILE", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "SCHEDULER"}, bufferTables()...)
 }
 
 // referred reads the tables that t refers to but does not contain yet.
