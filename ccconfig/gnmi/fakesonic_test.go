@@ -42,6 +42,8 @@ type fakeSwitch struct {
 	guarded  bool
 	refuse   error // of the guard
 	readOnly bool
+	base     int               // number of its first port, from 0 on
+	meta     map[string]string // further fields of its row in DEVICE_METADATA
 }
 
 // roceSwitch is a switch of a RoCE fabric: queue 3 of every port refers to AZURE_LOSSLESS.
@@ -73,7 +75,7 @@ func (s *fakeSwitch) reset(ports int) {
 	}
 	counters := tables{"COUNTERS_QUEUE_NAME_MAP": {"": {}}, "COUNTERS": {}}
 	for p := range ports {
-		name := fmt.Sprint("Ethernet", 4*p)
+		name := fmt.Sprint("Ethernet", 4*(p+s.base))
 		c["PORT"][name] = map[string]string{"index": strconv.Itoa(p + 1), "speed": "100000"}
 		c["QUEUE"][name+"|3"] = map[string]string{"scheduler": "scheduler.0", "wred_profile": "AZURE_LOSSLESS"}
 		c["QUEUE"][name+"|6"] = map[string]string{"scheduler": "scheduler.0"}
@@ -91,6 +93,7 @@ func (s *fakeSwitch) reset(ports int) {
 // metadata creates the row with the switch's name. The caller holds the lock.
 func (s *fakeSwitch) metadata() {
 	s.dbs["CONFIG_DB"]["DEVICE_METADATA"] = map[string]map[string]string{"localhost": {"hwsku": "fake", "hostname": s.name}}
+	maps.Copy(s.dbs["CONFIG_DB"]["DEVICE_METADATA"]["localhost"], s.meta)
 }
 
 func (s *fakeSwitch) call(name string) {

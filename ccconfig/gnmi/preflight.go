@@ -47,14 +47,14 @@ func (f *findings) nameless(s *session) {
 }
 
 func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
-	t, err := c.s.tables(ctx, dev, configDB, preflightTables()...)
+	t, err := c.tables(ctx, dev, configDB, preflightTables()...)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.referred(ctx, dev, t); err != nil {
 		return nil, err
 	}
-	m, err := parseMarking(t, dev.Ports)
+	m, err := parseMarking(t, dev.Ports, c.at)
 	if err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}

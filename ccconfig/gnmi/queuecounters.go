@@ -95,7 +95,7 @@ func (c *sonic) count(ctx context.Context, dev driver.Device, port ident.PortNum
 
 // learn reads properties that do not change while the switch runs: ports, object IDs and the polling interval.
 func (c *sonic) learn(ctx context.Context, dev driver.Device) error {
-	t, err := c.s.tables(ctx, dev, configDB, "PORT", "FLEX_COUNTER_TABLE")
+	t, err := c.tables(ctx, dev, configDB, "PORT", "FLEX_COUNTER_TABLE")
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (c *sonic) learn(ctx context.Context, dev driver.Device) error {
 	if ms, err := strconv.Atoi(flex["POLL_INTERVAL"]); err == nil && ms > 0 {
 		every = time.Duration(ms) * time.Millisecond
 	}
-	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmitree.Path{sonicPath(countersDB, "COUNTERS_QUEUE_NAME_MAP")}})
+	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmitree.Path{sonicPathAt(c.at.instance, countersDB, "COUNTERS_QUEUE_NAME_MAP")}})
 	if status.Code(err) == codes.NotFound {
 		return fmt.Errorf("%w: %s has no counters of queues: %s", driver.ErrUnsupported, dev, status.Convert(err).Message())
 	}
@@ -156,7 +156,7 @@ func (c *sonic) sample(ctx context.Context, dev driver.Device, only ident.PortNu
 		for _, q := range queues {
 			if oid, ok := c.counts.oids[fmt.Sprintf("%s:%d", port, q)]; ok {
 				out = append(out, QueueReading{Port: ident.PortNum(i + 1), Queue: q, Every: c.counts.every}) // at most MaxSwitchPorts
-				paths = append(paths, sonicPath(countersDB, "COUNTERS", oid))
+				paths = append(paths, sonicPathAt(c.at.instance, countersDB, "COUNTERS", oid))
 			}
 		}
 	}

@@ -22,7 +22,7 @@ const maxPFC = 7
 type Headroom struct {
 	Ports  []PortHeadroom     // front ports, by number
 	Groups []headroom.Group   // lossless priority groups with a profile
-	Pools  []headroom.Verdict // by name
+	Pools  []headroom.Verdict // by ASIC and name
 }
 
 // PortHeadroom is the lossless part of one port.
@@ -43,15 +43,36 @@ func (d *Driver) Headroom(ctx context.Context, dev driver.Device) (Headroom, err
 		return Headroom{}, err
 	}
 	defer release()
-	c, ok := by.(*sonic)
+	c, ok := by.(*sonicSwitch)
 	if !ok {
 		return Headroom{}, fmt.Errorf("%w: %s: OpenConfig has no model of priority groups", driver.ErrUnsupported, dev)
 	}
-	t, err := c.s.tables(ctx, dev, configDB, append([]string{"PORT", "PORT_QOS_MAP"}, bufferTables()...)...)
+	if err := c.begin(ctx, dev); err != nil {
+		return Headroom{}, err
+	}
+	var out Headroom
+	for i := range c.asics {
+		on := dev
+		if !c.single() {
+			on = c.asics[i].on(dev)
+		}
+		one, err := c.asics[i].local.headroom(ctx, on)
+		if err != nil {
+			return Headroom{}, err
+		}
+		out.Ports, out.Groups, out.Pools = append(out.Ports, one.Ports...), append(out.Groups, one.Groups...), append(out.Pools, one.Pools...)
+	}
+	slices.SortStableFunc(out.Ports, func(a, b PortHeadroom) int { return compareNames(a.Port, b.Port) })
+	return out, nil
+}
+
+// headroom reads the lossless part of one ASIC.
+func (c *sonic) headroom(ctx context.Context, dev driver.Device) (Headroom, error) {
+	t, err := c.tables(ctx, dev, configDB, append([]string{"PORT", "PORT_QOS_MAP"}, bufferTables()...)...)
 	if err != nil {
 		return Headroom{}, err
 	}
-	names := portNames(t["PORT"])
+	names := c.at.portsOf(t["PORT"])
 	if len(names) < dev.Ports {
 		return Headroom{}, fmt.Errorf("%w: %s has %d ports in its table PORT, want the %d of the inventory", driver.ErrInvalid, dev, len(names), dev.Ports)
 	}
@@ -97,7 +118,7 @@ func (c *sonic) buffers(ctx context.Context, dev driver.Device, t map[string]tab
 		}
 	}
 	dynamic := b.parse()
-	state, err := c.s.tables(ctx, dev, stateDB, "BUFFER_MAX_PARAM_TABLE")
+	state, err := c.tables(ctx, dev, stateDB, "BUFFER_MAX_PARAM_TABLE")
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +126,7 @@ func (c *sonic) buffers(ctx context.Context, dev driver.Device, t map[string]tab
 	if !dynamic {
 		return b, nil
 	}
-	acting, err := c.s.tables(ctx, dev, applDB, "BUFFER_PG_TABLE", "BUFFER_PROFILE_TABLE")
+	acting, err := c.tables(ctx, dev, applDB, "BUFFER_PG_TABLE", "BUFFER_PROFILE_TABLE")
 	if err != nil {
 		return nil, err
 	}
