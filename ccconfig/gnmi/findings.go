@@ -18,6 +18,7 @@ const (
 	FindingLossyQueue      = "queue-lossy"       // the queue of a lossless class has a buffer that drops packets
 	FindingShared          = "dscp-shared"       // the queue also has DSCPs that are of no class of the plan
 	FindingTrust           = "trust-mixed"       // ports classify packets by different fields
+	FindingUnproven        = "ecn-unproven"      // whether the queue marks depends on the ASIC, and no counter shows marks
 	FindingVOQ             = "voq-uneven"        // ASICs with virtual output queues mark a queue differently
 	FindingUnmarked        = "ecn-off"           // the queue has no profile that marks
 	FindingGuarded         = "wred-guarded"      // the switch has rejected new profiles

@@ -74,6 +74,10 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expe
 			asked = append(asked, name)
 		}
 	}
+	unproven, err := c.unproven(ctx, dev, m, classes)
+	if err != nil {
+		return nil, err
+	}
 	linked, err := c.linked(ctx, dev, t, asked)
 	if err != nil {
 		return nil, err
@@ -90,6 +94,7 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expe
 	for _, x := range classes {
 		out.sonic(m, t, linked, x, dev.Ports)
 	}
+	out.unproven(unproven)
 	out.classes(b, classes)
 	out.memory(b, c.s.d.o.Oversubscription)
 	out.idle(m.weights.idle())
@@ -111,7 +116,7 @@ func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]
 		}
 	}
 	f.rows(m, t)
-	f.unmarked(m.observed(), names, x.Queue, func(port string) bool {
+	f.unmarked(append(m.observed(), m.proven...), names, x.Queue, func(port string) bool {
 		_, twice := m.twice[fmt.Sprintf("%s|%d", port, x.Queue)]
 		return twice || !linked[port]
 	})

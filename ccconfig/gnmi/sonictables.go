@@ -151,6 +151,8 @@ type sonicMarking struct {
 
 	weights weightState
 
+	proven []ecn.QueueMarking // queues that mark by their counters, though their profile does not tell
+
 	twice map[string][2]string // pairs of rows for the same queue, such as "Ethernet0|3"
 	bad   []string             // errors of invalid keys in QUEUE
 }
