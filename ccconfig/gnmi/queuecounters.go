@@ -28,6 +28,9 @@ type QueueReading struct {
 	Packets *uint64   // sent
 	Drops   *uint64   // packets dropped for lack of buffer
 	Marked  *uint64   // packets that this queue marked
+	// Peak is the largest number of bytes in the queue since the switch's watermark was cleared, which others may do. SONiC polls it once a
+	// minute by default. Nil with OpenConfig.
+	Peak *uint64
 	// Stale means that nothing has changed since a reading less than Every ago: the switch may not have polled its counters
 	// since, so no rate can be computed from the two readings.
 	Stale bool
@@ -185,7 +188,7 @@ func (c *sonic) sample(ctx context.Context, dev driver.Device, only ident.PortNu
 func (q *QueueReading) decode(fields row) error {
 	for name, into := range map[string]**uint64{
 		"SAI_QUEUE_STAT_BYTES": &q.Octets, "SAI_QUEUE_STAT_PACKETS": &q.Packets, "SAI_QUEUE_STAT_DROPPED_PACKETS": &q.Drops,
-		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": &q.Marked,
+		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": &q.Marked, "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": &q.Peak,
 	} {
 		word, ok := fields[name]
 		if !ok {
