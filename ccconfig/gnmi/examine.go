@@ -24,7 +24,7 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 	if dev.Kind == subnet.KindSwitch {
 		expect := make([]Expectation, len(classes))
 		for i, c := range classes {
-			expect[i] = Expectation{DSCP: int(c.DSCP), Queue: c.Queue, Lossless: c.Lossless}
+			expect[i] = Expectation{DSCP: int(c.DSCP), Queue: c.Queue, Lossless: c.Lossless, Lossy: !c.Lossless}
 		}
 		list, err := d.PreflightClasses(ctx, dev, expect)
 		if err != nil {
@@ -60,6 +60,8 @@ func switchItems(list []Finding) []prereq.Item {
 			item.ID = prereq.SwitchMap
 		case FindingPauseOff:
 			item.ID = prereq.SwitchPause
+		case FindingPauseOn:
+			item.ID, item.Advisory = prereq.SwitchPause, true
 		case FindingUnknown:
 			item.ID, item.State = prereq.SwitchPause, prereq.Unknown
 		default:

@@ -57,7 +57,7 @@ func DecodeMarking(ports, queues, profiles []byte, n int) (driver.Settings, erro
 			return driver.Settings{}, err
 		}
 	}
-	m, err := parseMarking(t, n)
+	m, err := parseMarking(t, n, asicPlace{instance: instance})
 	if err != nil {
 		return driver.Settings{}, err
 	}
@@ -122,7 +122,7 @@ func JudgeTables(ports, queues, schedulers, portMaps []byte, n int) ([]PortSched
 			return nil, nil, err
 		}
 	}
-	m, err := parseMarking(t, n)
+	m, err := parseMarking(t, n, asicPlace{instance: instance})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,7 +160,7 @@ func PlanWeights(ports, queues, schedulers, asic []byte, n int, want qos.QueueWe
 			return before, after, err
 		}
 	}
-	m, err := parseMarking(t, n)
+	m, err := parseMarking(t, n, asicPlace{instance: instance})
 	if err == nil {
 		err = m.consistent()
 	}
@@ -212,7 +212,7 @@ func (s *weightState) put(change map[string]uint8) {
 
 // NameIn returns the switch's name in an answer with one value.
 func NameIn(d Dialect, v *gpb.TypedValue) (string, error) {
-	var by switchDialect = &sonic{}
+	var by switchDialect = &sonicSwitch{}
 	if d == OpenConfig {
 		by = &openConfig{}
 	}

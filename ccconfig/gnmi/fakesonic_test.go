@@ -42,6 +42,8 @@ type fakeSwitch struct {
 	guarded  bool
 	refuse   error // of the guard
 	readOnly bool
+	base     int               // number of its first port, from 0 on
+	meta     map[string]string // further fields of its row in DEVICE_METADATA
 }
 
 // roceSwitch is a switch of a RoCE fabric: queue 3 of every port refers to AZURE_LOSSLESS.
@@ -64,15 +66,22 @@ func (s *fakeSwitch) reset(ports int) {
 		"DSCP_TO_TC_MAP":            {"AZURE": {"26": "3", "48": "6"}},
 		"TC_TO_QUEUE_MAP":           {"AZURE": {"3": "3", "6": "6"}},
 		"MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": {"3": "3"}},
+		"TC_TO_PRIORITY_GROUP_MAP":  {"AZURE": {"3": "3", "6": "0"}},
+		"BUFFER_POOL":               {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "136200192", "xoff": "31457280"}},
+		"BUFFER_PROFILE":            {"pg_lossless": {"pool": "ingress_lossless_pool", "size": "18432", "dynamic_th": "0", "xon": "18432", "xoff": "165888"}},
+		"BUFFER_PG":                 {},
+		"CABLE_LENGTH":              {"AZURE": {}},
 		"FLEX_COUNTER_TABLE":        {"QUEUE": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "10000"}},
 	}
 	counters := tables{"COUNTERS_QUEUE_NAME_MAP": {"": {}}, "COUNTERS": {}}
 	for p := range ports {
-		name := fmt.Sprint("Ethernet", 4*p)
+		name := fmt.Sprint("Ethernet", 4*(p+s.base))
 		c["PORT"][name] = map[string]string{"index": strconv.Itoa(p + 1), "speed": "100000"}
 		c["QUEUE"][name+"|3"] = map[string]string{"scheduler": "scheduler.0", "wred_profile": "AZURE_LOSSLESS"}
 		c["QUEUE"][name+"|6"] = map[string]string{"scheduler": "scheduler.0"}
-		c["PORT_QOS_MAP"][name] = map[string]string{"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_to_queue_map": "AZURE", "pfc_enable": "3"}
+		c["PORT_QOS_MAP"][name] = map[string]string{"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE", "pfc_to_queue_map": "AZURE", "pfc_enable": "3"}
+		c["BUFFER_PG"][name+"|3"] = map[string]string{"profile": "pg_lossless"}
+		c["CABLE_LENGTH"]["AZURE"][name] = "5m"
 		oid := fmt.Sprintf("oid:0x1500000000%04x", p)
 		counters["COUNTERS_QUEUE_NAME_MAP"][""][name+":3"] = oid
 		counters["COUNTERS"][oid] = map[string]string{"SAI_QUEUE_STAT_BYTES": "1000", "SAI_QUEUE_STAT_PACKETS": "10", "SAI_QUEUE_STAT_DROPPED_PACKETS": "0"}
@@ -84,6 +93,7 @@ func (s *fakeSwitch) reset(ports int) {
 // metadata creates the row with the switch's name. The caller holds the lock.
 func (s *fakeSwitch) metadata() {
 	s.dbs["CONFIG_DB"]["DEVICE_METADATA"] = map[string]map[string]string{"localhost": {"hwsku": "fake", "hostname": s.name}}
+	maps.Copy(s.dbs["CONFIG_DB"]["DEVICE_METADATA"]["localhost"], s.meta)
 }
 
 func (s *fakeSwitch) call(name string) {

@@ -8,25 +8,34 @@ import (
 
 // Codes of findings.
 const (
-	FindingUnmapped    = "dscp-unmapped"     // no map contains the DSCP
-	FindingOtherQueue  = "dscp-other-queue"  // the DSCP maps to a different queue
-	FindingNoMap       = "port-map-missing"  // a port with a link has no row in PORT_QOS_MAP
-	FindingPauseOff    = "pfc-off"           // pause is disabled for the queue's priority
-	FindingUnmarked    = "ecn-off"           // the queue has no profile that marks
-	FindingGuarded     = "wred-guarded"      // the switch has rejected new profiles
-	FindingBroken      = "wred-broken"       // a profile has invalid thresholds
-	FindingLight       = "weight-small"      // the queue's weight is below half of an equal share
-	FindingStarved     = "strict-above"      // strict queues can take the whole link
-	FindingPeak        = "peak-rate"         // the queue or the port is limited below the link's rate
-	FindingUnscheduled = "scheduler-none"    // the queue has no scheduler, but others do
-	FindingScheduler   = "scheduler-broken"  // a scheduler has invalid values
-	FindingIdle        = "weight-idle"       // a weight of the configuration is not in force
-	FindingDangling    = "reference-missing" // a reference to a missing row
-	FindingTwice       = "queue-twice"       // two rows or schedulers for the same queue
-	FindingRow         = "queue-row-broken"  // invalid key of a row of QUEUE
-	FindingNameless    = "name-missing"      // the switch does not report its name
-	FindingUnknown     = "not-told"          // the switch does not report the value
-	FindingMore        = "more"              // further findings are not listed
+	FindingUnmapped        = "dscp-unmapped"     // no map contains the DSCP
+	FindingOtherQueue      = "dscp-other-queue"  // the DSCP maps to a different queue
+	FindingNoMap           = "port-map-missing"  // a port with a link has no row in PORT_QOS_MAP
+	FindingPauseOff        = "pfc-off"           // pause is disabled for the queue's priority
+	FindingPauseOn         = "pfc-on"            // pause is enabled for the queue of a lossy class
+	FindingHeadroom        = "headroom-short"    // a lossless priority group has too little headroom
+	FindingOtherGroup      = "group-other"       // the class is in another priority group than its pause
+	FindingLossyQueue      = "queue-lossy"       // the queue of a lossless class has a buffer that drops packets
+	FindingShared          = "dscp-shared"       // the queue also has DSCPs that are of no class of the plan
+	FindingTrust           = "trust-mixed"       // ports classify packets by different fields
+	FindingUnproven        = "ecn-unproven"      // whether the queue marks depends on the ASIC, and no counter shows marks
+	FindingVOQ             = "voq-uneven"        // ASICs with virtual output queues mark a queue differently
+	FindingUnmarked        = "ecn-off"           // the queue has no profile that marks
+	FindingGuarded         = "wred-guarded"      // the switch has rejected new profiles
+	FindingBroken          = "wred-broken"       // a profile has invalid thresholds
+	FindingLight           = "weight-small"      // the queue's weight is below half of an equal share
+	FindingStarved         = "strict-above"      // strict queues can take the whole link
+	FindingPeak            = "peak-rate"         // the queue or the port is limited below the link's rate
+	FindingUnscheduled     = "scheduler-none"    // the queue has no scheduler, but others do
+	FindingScheduler       = "scheduler-broken"  // a scheduler has invalid values
+	FindingIdle            = "weight-idle"       // a weight of the configuration is not in force
+	FindingDangling        = "reference-missing" // a reference to a missing row
+	FindingTwice           = "queue-twice"       // two rows or schedulers for the same queue
+	FindingRow             = "queue-row-broken"  // invalid key of a row of QUEUE
+	FindingNameless        = "name-missing"      // the switch does not report its name
+	FindingUnknown         = "not-told"          // the switch does not report the value
+	FindingHeadroomUnknown = "headroom-unknown"  // the switch does not report its buffers
+	FindingMore            = "more"              // further findings are not listed
 )
 
 // maxFindings is the largest number of findings listed for one switch.

@@ -30,6 +30,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/grpclink"
+	"fairlane/ccconfig/headroom"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet"
 )
@@ -60,6 +61,9 @@ type ElectionID struct{ High, Low uint64 }
 // MaxRole is the largest length of a role, bytes.
 const MaxRole = 64
 
+// MaxOversubscription is the largest permitted oversubscription of headroom.
+const MaxOversubscription = 100
+
 // DefaultTimeout replaces a timeout of 0.
 const DefaultTimeout = 10 * time.Second
 
@@ -76,6 +80,9 @@ type Options struct {
 	Election ElectionID
 	// Role is the group of managers for arbitration, up to MaxRole bytes; empty means the default group.
 	Role string
+	// Oversubscription is the largest ratio of the headroom that all lossless priority groups of a switch may need to the memory that they
+	// share; 0 means headroom.Oversubscription.
+	Oversubscription float64
 }
 
 // Driver implements driver.Driver for devices with gNMI. Call Close when it is no longer used.
@@ -94,6 +101,11 @@ func New(o Options) (*Driver, error) {
 		return nil, errors.New("no way to find a device's address: want Options.Target")
 	case len(o.Role) > MaxRole:
 		return nil, fmt.Errorf("role of %d bytes: want up to %d", len(o.Role), MaxRole)
+	case o.Oversubscription != 0 && !(o.Oversubscription >= 1 && o.Oversubscription <= MaxOversubscription):
+		return nil, fmt.Errorf("oversubscription of headroom %g: want 1 to %d", o.Oversubscription, MaxOversubscription)
+	}
+	if o.Oversubscription == 0 {
+		o.Oversubscription = headroom.Oversubscription
 	}
 	links, err := grpclink.New[Target, *session](o.Options, DefaultTimeout, grpc.MaxCallRecvMsgSize(maxAnswer))
 	if err != nil {

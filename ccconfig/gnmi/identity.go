@@ -77,11 +77,11 @@ func (s *session) hostname(ctx context.Context, dev driver.Device, by switchDial
 	return found, nil
 }
 
-func (c *sonic) nameAt() (gpb.GetRequest_DataType, gnmitree.Path) {
+func (c *sonicSwitch) nameAt() (gpb.GetRequest_DataType, gnmitree.Path) {
 	return gpb.GetRequest_ALL, sonicPath(configDB, "DEVICE_METADATA", "localhost")
 }
 
-func (c *sonic) nameIn(a answer) (string, error) {
+func (c *sonicSwitch) nameIn(a answer) (string, error) {
 	text, err := a.json()
 	if err != nil || text == nil {
 		return "", err

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
@@ -17,6 +16,7 @@ type Expectation struct {
 	DSCP     int   // of RoCE traffic, 0 to 63
 	Queue    uint8 // its expected queue, 0 to 7
 	Lossless bool  // pause is expected to be enabled for the queue
+	Lossy    bool  // pause is expected to be disabled for the queue
 }
 
 // Preflight compares the classes of service of a switch with a plan's assumptions. It writes nothing.
@@ -47,14 +47,14 @@ func (f *findings) nameless(s *session) {
 }
 
 func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
-	t, err := c.s.tables(ctx, dev, configDB, preflightTables()...)
+	t, err := c.tables(ctx, dev, configDB, preflightTables()...)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.referred(ctx, dev, t); err != nil {
 		return nil, err
 	}
-	m, err := parseMarking(t, dev.Ports)
+	m, err := parseMarking(t, dev.Ports, c.at)
 	if err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}
@@ -74,6 +74,10 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expe
 			asked = append(asked, name)
 		}
 	}
+	unproven, err := c.unproven(ctx, dev, m, classes)
+	if err != nil {
+		return nil, err
+	}
 	linked, err := c.linked(ctx, dev, t, asked)
 	if err != nil {
 		return nil, err
@@ -83,9 +87,16 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expe
 	}
 	var out findings
 	out.nameless(c.s)
+	b, err := c.buffers(ctx, dev, t, ports)
+	if err != nil {
+		return nil, err
+	}
 	for _, x := range classes {
 		out.sonic(m, t, linked, x, dev.Ports)
 	}
+	out.unproven(unproven)
+	out.classes(b, classes)
+	out.memory(b, c.s.d.o.Oversubscription)
 	out.idle(m.weights.idle())
 	if c.guarded() {
 		out.add(FindingGuarded, "", fmt.Sprintf("the switch has refused changes of WRED profiles but to %s: pre-provision the others, or extend its guard list", m.stockName()))
@@ -105,7 +116,7 @@ func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]
 		}
 	}
 	f.rows(m, t)
-	f.unmarked(m.observed(), names, x.Queue, func(port string) bool {
+	f.unmarked(append(m.observed(), m.proven...), names, x.Queue, func(port string) bool {
 		_, twice := m.twice[fmt.Sprintf("%s|%d", port, x.Queue)]
 		return twice || !linked[port]
 	})
@@ -123,9 +134,9 @@ func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]
 	})
 }
 
-// mapOf returns the name in a field of a port's row in PORT_QOS_MAP, or in the row for all ports.
+// mapOf returns the name in a field of a port's row in PORT_QOS_MAP. The row for all ports has dscp_to_tc_map only.
 func mapOf(t map[string]table, port, field string) string {
-	if v := t["PORT_QOS_MAP"][port].name(field); v != "" {
+	if v := t["PORT_QOS_MAP"][port].name(field); v != "" || field != "dscp_to_tc_map" {
 		return v
 	}
 	return t["PORT_QOS_MAP"]["global"].name(field)
@@ -154,21 +165,33 @@ func checkPort(out *findings, t map[string]table, port string, x Expectation) {
 	if want := strconv.Itoa(int(x.Queue)); queue != want {
 		out.add(FindingOtherQueue, port, fmt.Sprintf("DSCP %d is in queue %s by map %s and class %s, and the plan sets queue %s: change the maps, or the DSCP of RoCE traffic", x.DSCP, queue, dscps, tc, want))
 	}
-	if !x.Lossless {
+	priority, on := pauseOf(t, port, queue)
+	if x.Lossy && on {
+		out.add(FindingPauseOn, port, fmt.Sprintf("pause is on for queue %s by priority %d, and its class is lossy: a full queue stops the peer's traffic of that priority: remove it from pfc_enable", queue, priority))
+	}
+	if !x.Lossless || on {
 		return
 	}
+	if list, ok := t["PORT_QOS_MAP"][port]["pfc_enable"]; ok {
+		out.add(FindingPauseOff, port, fmt.Sprintf("pause is not on for queue %s: pfc_enable of PORT_QOS_MAP is %q: add its priority", queue, list))
+		return
+	}
+	out.add(FindingPauseOff, port, fmt.Sprintf("pause is not on for queue %s: its row of PORT_QOS_MAP has no pfc_enable, with which SONiC turns pause off on the port: write the whole row with it", queue))
+}
+
+// pauseOf returns the priority whose pause stops a queue of a port; false if pause is off for it.
+func pauseOf(t map[string]table, port, queue string) (uint8, bool) {
 	byPriority := t["MAP_PFC_PRIORITY_TO_QUEUE"][mapOf(t, port, "pfc_to_queue_map")]
-	for _, p := range strings.Split(mapOf(t, port, "pfc_enable"), ",") {
-		p = strings.TrimSpace(p)
-		q, mapped := byPriority[p]
+	for _, p := range priorities(t, port) {
+		q, mapped := byPriority[strconv.Itoa(int(p))]
 		if !mapped {
-			q = p
+			q = strconv.Itoa(int(p))
 		}
-		if p != "" && q == queue {
-			return
+		if q == queue {
+			return p, true
 		}
 	}
-	out.add(FindingPauseOff, port, fmt.Sprintf("pause is not on for queue %s: pfc_enable of PORT_QOS_MAP is %q: add its priority", queue, mapOf(t, port, "pfc_enable")))
+	return 0, false
 }
 
 // markedPorts returns, for each port, whether a queue marks there.

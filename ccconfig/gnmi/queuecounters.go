@@ -28,6 +28,9 @@ type QueueReading struct {
 	Packets *uint64   // sent
 	Drops   *uint64   // packets dropped for lack of buffer
 	Marked  *uint64   // packets that this queue marked
+	// Peak is the largest number of bytes in the queue since the switch's watermark was cleared, which others may do. SONiC polls it once a
+	// minute by default. Nil with OpenConfig.
+	Peak *uint64
 	// Stale means that nothing has changed since a reading less than Every ago: the switch may not have polled its counters
 	// since, so no rate can be computed from the two readings.
 	Stale bool
@@ -95,7 +98,7 @@ func (c *sonic) count(ctx context.Context, dev driver.Device, port ident.PortNum
 
 // learn reads properties that do not change while the switch runs: ports, object IDs and the polling interval.
 func (c *sonic) learn(ctx context.Context, dev driver.Device) error {
-	t, err := c.s.tables(ctx, dev, configDB, "PORT", "FLEX_COUNTER_TABLE")
+	t, err := c.tables(ctx, dev, configDB, "PORT", "FLEX_COUNTER_TABLE")
 	if err != nil {
 		return err
 	}
@@ -111,7 +114,7 @@ func (c *sonic) learn(ctx context.Context, dev driver.Device) error {
 	if ms, err := strconv.Atoi(flex["POLL_INTERVAL"]); err == nil && ms > 0 {
 		every = time.Duration(ms) * time.Millisecond
 	}
-	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmitree.Path{sonicPath(countersDB, "COUNTERS_QUEUE_NAME_MAP")}})
+	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmitree.Path{sonicPathAt(c.at.instance, countersDB, "COUNTERS_QUEUE_NAME_MAP")}})
 	if status.Code(err) == codes.NotFound {
 		return fmt.Errorf("%w: %s has no counters of queues: %s", driver.ErrUnsupported, dev, status.Convert(err).Message())
 	}
@@ -156,7 +159,7 @@ func (c *sonic) sample(ctx context.Context, dev driver.Device, only ident.PortNu
 		for _, q := range queues {
 			if oid, ok := c.counts.oids[fmt.Sprintf("%s:%d", port, q)]; ok {
 				out = append(out, QueueReading{Port: ident.PortNum(i + 1), Queue: q, Every: c.counts.every}) // at most MaxSwitchPorts
-				paths = append(paths, sonicPath(countersDB, "COUNTERS", oid))
+				paths = append(paths, sonicPathAt(c.at.instance, countersDB, "COUNTERS", oid))
 			}
 		}
 	}
@@ -185,7 +188,7 @@ func (c *sonic) sample(ctx context.Context, dev driver.Device, only ident.PortNu
 func (q *QueueReading) decode(fields row) error {
 	for name, into := range map[string]**uint64{
 		"SAI_QUEUE_STAT_BYTES": &q.Octets, "SAI_QUEUE_STAT_PACKETS": &q.Packets, "SAI_QUEUE_STAT_DROPPED_PACKETS": &q.Drops,
-		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": &q.Marked,
+		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": &q.Marked, "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": &q.Peak,
 	} {
 		word, ok := fields[name]
 		if !ok {

@@ -30,7 +30,7 @@ func newSession(d *Driver, t Target, conn *grpc.ClientConn) *session {
 	case Agent:
 		s.speaks = newAgent(s)
 	case SONiC:
-		s.speaks = newSONiC(s)
+		s.speaks = newSONiCSwitch(s)
 	case OpenConfig:
 		s.speaks = newOpenConfig(s)
 	}

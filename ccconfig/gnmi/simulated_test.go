@@ -75,7 +75,7 @@ func TestSimulatedSwitches(t *testing.T) {
 					t.Errorf("the switch has other settings: %v", want.Diff(got))
 				}
 			}
-			if q, err := d.QueueCounters(t.Context(), dev, 3); err != nil || len(q) != 4 || q[0].Octets == nil {
+			if q, err := d.QueueCounters(t.Context(), dev, 3); err != nil || len(q) != 4 || q[0].Octets == nil || (q[0].Peak == nil) == (c.dialect == gnmi.SONiC) {
 				t.Errorf("counters %+v: %v", q, err)
 			}
 			if _, err := d.Preflight(t.Context(), dev, gnmi.Expectation{DSCP: 26, Queue: 3, Lossless: true}); err != nil {

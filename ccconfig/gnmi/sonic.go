@@ -26,6 +26,7 @@ const guardMemory = 10 * time.Minute
 // sonic is the dialect of switches with SONiC's native paths.
 type sonic struct {
 	s       *session
+	at      asicPlace
 	refused time.Time // time of the last rejection of a profile by the guard; zero means never
 	counts  *counterMemory
 
@@ -33,22 +34,25 @@ type sonic struct {
 	weighed   time.Time // time of the last change of a weight
 }
 
-func newSONiC(s *session) *sonic { return &sonic{s: s, counts: newCounterMemory()} }
+func newSONiC(s *session, at asicPlace) *sonic {
+	return &sonic{s: s, at: at, counts: newCounterMemory()}
+}
 
 // guarded reports whether the switch is known to reject new profiles.
 func (c *sonic) guarded() bool { return !c.refused.IsZero() && time.Since(c.refused) < guardMemory }
 
 // tables reads tables of a database. A missing table is empty.
-func (s *session) tables(ctx context.Context, dev driver.Device, db string, names ...string) (map[string]table, error) {
+func (c *sonic) tables(ctx context.Context, dev driver.Device, db string, names ...string) (map[string]table, error) {
+	s := c.s
 	out := make(map[string]table, len(names))
 	paths := make([]gnmitree.Path, len(names))
 	for i, n := range names {
-		paths[i] = sonicPath(db, n)
+		paths[i] = sonicPathAt(c.at.instance, db, n)
 	}
 	answers, err := s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, paths})
 	if status.Code(err) == codes.NotFound && len(names) > 1 {
 		for _, n := range names { // a table, or the switch, does not exist
-			one, err := s.tables(ctx, dev, db, n)
+			one, err := c.tables(ctx, dev, db, n)
 			if err != nil {
 				return nil, err
 			}
@@ -88,14 +92,14 @@ func (c *sonic) marking(ctx context.Context, dev driver.Device) (*sonicMarking, 
 
 // survey reads the marking from the switch's tables, also if they are partly inconsistent.
 func (c *sonic) survey(ctx context.Context, dev driver.Device) (*sonicMarking, error) {
-	t, err := c.s.tables(ctx, dev, configDB, "PORT", "QUEUE", "WRED_PROFILE", "SCHEDULER", "PORT_QOS_MAP")
+	t, err := c.tables(ctx, dev, configDB, "PORT", "QUEUE", "WRED_PROFILE", "SCHEDULER", "PORT_QOS_MAP")
 	if err != nil {
 		return nil, err
 	}
 	if len(t["PORT"]) == 0 {
 		return nil, fmt.Errorf("%w: %s has no table PORT by native paths: is it a SONiC switch, and the target %q one of %s?", driver.ErrUnsupported, dev, c.s.target.Name, c.s.target.Address)
 	}
-	m, err := parseMarking(t, dev.Ports)
+	m, err := parseMarking(t, dev.Ports, c.at)
 	if err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}
@@ -129,35 +133,60 @@ func (c *sonic) read(ctx context.Context, dev driver.Device) (driver.Settings, e
 	return settingsOf(m.observed(), &m.weights), nil
 }
 
+// sonicSet is a change that has been checked and not been sent.
+type sonicSet struct {
+	want   *driver.QueueState
+	change queueChange
+	ops    []gnmitree.Operation
+	judge  func(cause, err error) error
+	heavy  bool
+}
+
 // apply changes profiles, references of queues to them, and weights of schedulers in one Set.
 func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
-	var r driver.Receipt
+	set, err := c.prepare(ctx, dev, want.Queues)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	return c.send(ctx, dev, set)
+}
+
+// send sends a prepared change.
+func (c *sonic) send(ctx context.Context, dev driver.Device, set *sonicSet) (driver.Receipt, error) {
+	if set.heavy {
+		c.weighed = time.Now()
+	}
+	return c.s.execute(ctx, dev, set.want, set.change, set.ops, set.judge)
+}
+
+// prepare plans a change. It returns an error with driver.ErrUnsent if the switch is known to refuse it.
+func (c *sonic) prepare(ctx context.Context, dev driver.Device, want *driver.QueueState) (*sonicSet, error) {
 	m, err := c.marking(ctx, dev)
 	if err != nil {
-		return r, driver.Unsent(err)
+		return nil, driver.Unsent(err)
 	}
-	plan, err := m.planFor(want.Queues.Marking)
+	plan, err := m.planFor(want.Marking)
 	if err != nil {
-		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
+		return nil, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}
-	weights, err := m.weights.planFor(want.Queues.Weights, m.queueLabel)
+	weights, err := m.weights.planFor(want.Weights, m.queueLabel)
 	if err != nil {
-		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
+		return nil, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}
 	bold, heavy := plan.guardRejects(m.stock) || m.ownChange(plan), len(weights) > 0
 	if bold && c.guarded() {
-		return r, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of WRED profiles but to %s: %s", dev, m.stockName(), m.explainGuard(plan, want.Queues.Marking))
+		return nil, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of WRED profiles but to %s: %s", dev, m.stockName(), m.explainGuard(plan, want.Marking))
 	}
 	if heavy && c.fixedWeights() {
-		return r, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of weights: %s", dev, weightsRefused)
+		return nil, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of weights: %s", dev, weightsRefused)
 	}
-	if heavy {
-		c.weighed = time.Now()
-	}
-	change := queueChange{markingPlan: plan, weights: m.weights.changedQueues(weights)}
-	return c.s.execute(ctx, dev, want.Queues, change, append(m.operations(plan), weightOperations(weights)...), func(cause, err error) error {
-		return c.refusal(ctx, dev, cause, err, bold, heavy, func() string { return m.explainGuard(plan, want.Queues.Marking) })
-	})
+	return &sonicSet{
+		want: want, change: queueChange{markingPlan: plan, weights: m.weights.changedQueues(weights)}, heavy: heavy,
+		ops: append(m.operations(plan), m.weightOperations(weights)...),
+		judge: func(cause, err error) error {
+			return c.refusal(ctx, dev, cause, err, bold, heavy, func() string { return m.explainGuard(plan, want.Marking) })
+		},
+	}, nil
 }
 
 // guardCodes returns the codes with which switches reject a change by the guard or the model; servers differ.
@@ -190,15 +219,15 @@ func (m *sonicMarking) operations(plan markingPlan) []gnmitree.Operation {
 		out = append(out, m.thresholds(name, plan.change[name])...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(plan.create)) {
-		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: sonicPath(configDB, "WRED_PROFILE", name), Value: object(newProfile(plan.create[name]))})
+		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: m.at.path("WRED_PROFILE", name), Value: object(newProfile(plan.create[name]))})
 	}
 	left := maps.Clone(plan.refer)
 	for i := range m.rows {
 		out = append(out, m.rewrite(&m.rows[i], left)...)
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(left), func(a, b queueKey) int { return strings.Compare(a.String(), b.String()) }) {
-		key := fmt.Sprintf("%s|%d", m.ports[k.port-1], k.queue)
-		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: sonicPath(configDB, "QUEUE", key), Value: object(row{"wred_profile": left[k]})})
+		key := m.at.key(m.ports[k.port-1], k.queue)
+		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: m.at.path("QUEUE", key), Value: object(row{"wred_profile": left[k]})})
 	}
 	return out
 }
@@ -217,7 +246,7 @@ func (m *sonicMarking) thresholds(name string, to ecn.Marking) []gnmitree.Operat
 		if !there {
 			op = gnmitree.OpUpdate
 		}
-		out = append(out, gnmitree.Operation{Op: op, Path: sonicPath(configDB, "WRED_PROFILE", name, fields[i]), Value: gnmitree.String(is)})
+		out = append(out, gnmitree.Operation{Op: op, Path: m.at.path("WRED_PROFILE", name, fields[i]), Value: gnmitree.String(is)})
 	}
 	if to.Min > m.markingState.profiles[name].marking.Max { // increasing: the maximum first
 		replace(1, to.Max)
@@ -252,7 +281,7 @@ func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmitree
 	for _, port := range r.ports {
 		for q := r.low; q <= r.high; q++ {
 			p := part{fmt.Sprintf("%s|%d", port, q), was}
-			k := queueKey{numberOf(m.numbers[port], q), uint8(q)} // at most 255
+			k := queueKey{numberOf(m.number(port), q), uint8(q)} // at most 255
 			if to, ok := left[k]; ok && k.port > 0 {
 				p.profile, changed = to, true
 				delete(left, k)
@@ -269,15 +298,15 @@ func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmitree
 		if was == "" {
 			op = gnmitree.OpUpdate
 		}
-		return []gnmitree.Operation{{Op: op, Path: sonicPath(configDB, "QUEUE", r.key, "wred_profile"), Value: gnmitree.String(parts[0].profile)}}
+		return []gnmitree.Operation{{Op: op, Path: m.at.path("QUEUE", r.key, "wred_profile"), Value: gnmitree.String(parts[0].profile)}}
 	}
-	out := []gnmitree.Operation{{Op: gnmitree.OpDelete, Path: sonicPath(configDB, "QUEUE", r.key)}}
+	out := []gnmitree.Operation{{Op: gnmitree.OpDelete, Path: m.at.path("QUEUE", r.key)}}
 	for _, p := range parts {
 		fields := maps.Clone(r.fields)
 		if fields["wred_profile"] = p.profile; p.profile == "" {
 			delete(fields, "wred_profile")
 		}
-		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: sonicPath(configDB, "QUEUE", p.key), Value: object(fields)})
+		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: m.at.path("QUEUE", p.key), Value: object(fields)})
 	}
 	return out
 }

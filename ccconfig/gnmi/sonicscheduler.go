@@ -18,11 +18,11 @@ import (
 const bitsPerByte = 8
 
 func (c *sonic) scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error) {
-	t, err := c.s.tables(ctx, dev, configDB, "PORT", "QUEUE", "PORT_QOS_MAP", "SCHEDULER")
+	t, err := c.tables(ctx, dev, configDB, "PORT", "QUEUE", "PORT_QOS_MAP", "SCHEDULER")
 	if err != nil {
 		return nil, err
 	}
-	m, err := parseMarking(t, dev.Ports)
+	m, err := parseMarking(t, dev.Ports, c.at)
 	if err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}
@@ -41,7 +41,7 @@ func (m *sonicMarking) scheduling(t map[string]table, ports int) []PortSchedule 
 		r := &m.rows[i]
 		named := schedulerOf(t, "QUEUE", r.fields)
 		for _, port := range r.ports {
-			number := int(m.numbers[port])
+			number := int(m.number(port))
 			for q := r.low; q <= r.high && number > 0 && named.Name != ""; q++ {
 				out[number-1].Queues = append(out[number-1].Queues, QueueSchedule{NamedScheduler: named, Queue: uint8(q), Rank: uint64(q)}) // at most 255
 			}
@@ -164,7 +164,7 @@ func references() []reference {
 
 // preflightTables returns the tables that are read for every switch; tables that they refer to are read afterwards.
 func preflightTables() []string {
-	return []string{"PORT", "QUEUE", "WRED_PROFILE", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "SCHEDULER"}
+	return append([]string{"PORT", "QUEUE", "WRED_PROFILE", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "SCHEDULER"}, bufferTables()...)
 }
 
 // referred reads the tables that t refers to but does not contain yet.
@@ -184,7 +184,7 @@ func (c *sonic) referred(ctx context.Context, dev driver.Device, t map[string]ta
 	if len(more) == 0 {
 		return nil
 	}
-	got, err := c.s.tables(ctx, dev, configDB, more...)
+	got, err := c.tables(ctx, dev, configDB, more...)
 	maps.Copy(t, got)
 	return err
 }
@@ -208,6 +208,9 @@ func (f *findings) rows(m *sonicMarking, t map[string]table) {
 	}
 	known := map[string]bool{"CPU": true, "global": true}
 	for _, name := range m.ports {
+		known[name] = true
+	}
+	for name := range t["PORT"] { // ports between ASICs too
 		known[name] = true
 	}
 	portsOf := map[string]map[string][]string{"QUEUE": {}, "PORT_QOS_MAP": {}}
@@ -252,7 +255,7 @@ func (c *sonic) linked(ctx context.Context, dev driver.Device, t map[string]tabl
 	if len(ports) == 0 {
 		return out, nil
 	}
-	got, err := c.s.tables(ctx, dev, applDB, "PORT_TABLE")
+	got, err := c.tables(ctx, dev, applDB, "PORT_TABLE")
 	if err != nil {
 		return nil, err
 	}

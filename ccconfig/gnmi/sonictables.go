@@ -31,8 +31,11 @@ const (
 	maxSONiCQueue = 19
 )
 
-func sonicPath(db string, elems ...string) gnmitree.Path {
-	p := gnmitree.PathOf(append([]string{db, instance}, elems...)...)
+func sonicPath(db string, elems ...string) gnmitree.Path { return sonicPathAt(instance, db, elems...) }
+
+// sonicPathAt returns a path in a database of an instance: localhost, or one ASIC of several.
+func sonicPathAt(at, db string, elems ...string) gnmitree.Path {
+	p := gnmitree.PathOf(append([]string{db, at}, elems...)...)
 	p.Origin = sonicOrigin
 	return p
 }
@@ -80,9 +83,15 @@ func (r row) name(field string) string {
 	return word
 }
 
-// portNames returns the front ports in the order of the numbers in their names: port n of a device is the n-th of them.
+// portNames returns the front ports in the order of the numbers in their names: port n of a device is the n-th of them. Ports between the
+// ASICs of a switch have another role.
 func portNames(ports table) []string {
-	names := slices.Collect(maps.Keys(ports))
+	names := make([]string, 0, len(ports))
+	for name, r := range ports {
+		if role := r["role"]; role == "" || role == "Ext" {
+			names = append(names, name)
+		}
+	}
 	slices.SortFunc(names, compareNames)
 	return names
 }
@@ -134,12 +143,15 @@ func parseQueueKey(key string) (ports []string, low, high int, err error) {
 type sonicMarking struct {
 	markingState
 
+	at       asicPlace
 	ports    []string // names by port number, from port 1 on
 	numbers  map[string]ident.PortNum
 	rows     []queueRow
 	profiles table
 
 	weights weightState
+
+	proven []ecn.QueueMarking // queues that mark by their counters, though their profile does not tell
 
 	twice map[string][2]string // pairs of rows for the same queue, such as "Ethernet0|3"
 	bad   []string             // errors of invalid keys in QUEUE
@@ -160,8 +172,8 @@ func (m *sonicMarking) consistent() error {
 
 // parseMarking parses PORT, QUEUE, WRED_PROFILE, SCHEDULER and PORT_QOS_MAP for a switch with the given number of ports. Of two rows
 // for the same queue it uses the first.
-func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
-	m := &sonicMarking{ports: portNames(t["PORT"]), profiles: t["WRED_PROFILE"], twice: map[string][2]string{}}
+func parseMarking(t map[string]table, ports int, at asicPlace) (*sonicMarking, error) {
+	m := &sonicMarking{at: at, ports: at.portsOf(t["PORT"]), profiles: t["WRED_PROFILE"], twice: map[string][2]string{}}
 	if len(m.ports) < ports {
 		return nil, fmt.Errorf("%w: it has %d ports in its table PORT, want the %d of the inventory", driver.ErrInvalid, len(m.ports), ports)
 	}
@@ -193,7 +205,7 @@ func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
 					continue
 				}
 				seen[name] = key
-				m.slots = append(m.slots, slot{queueKey{numberOf(m.numbers[port], q), uint8(q)}, name, r.fields.name("wred_profile")})
+				m.slots = append(m.slots, slot{queueKey{numberOf(m.number(port), q), uint8(q)}, name, r.fields.name("wred_profile")})
 			}
 		}
 	}

@@ -48,8 +48,8 @@ func (m *sonicMarking) parseWeights(t map[string]table) {
 		r := &m.rows[i]
 		name := r.fields.name("scheduler")
 		for _, port := range r.ports {
-			for q := r.low; q <= r.high && name != ""; q++ {
-				m.weights.users = append(m.weights.users, weightUser{queueKey{numberOf(m.numbers[port], q), uint8(q)}, fmt.Sprintf("%s|%d", port, q), name}) // at most 255
+			for q := r.low; q <= r.high && name != "" && m.at.schedules(port); q++ {
+				m.weights.users = append(m.weights.users, weightUser{queueKey{numberOf(m.number(port), q), uint8(q)}, fmt.Sprintf("%s|%d", port, q), name}) // at most 255
 			}
 		}
 	}
@@ -86,11 +86,11 @@ func (m *sonicMarking) queueLabel(k queueKey) string {
 }
 
 // weightOperations replace the weights of schedulers.
-func weightOperations(change map[string]uint8) []gnmitree.Operation {
+func (m *sonicMarking) weightOperations(change map[string]uint8) []gnmitree.Operation {
 	var out []gnmitree.Operation
 	for _, name := range slices.Sorted(maps.Keys(change)) {
 		out = append(out, gnmitree.Operation{
-			Op: gnmitree.OpReplace, Path: sonicPath(configDB, "SCHEDULER", name, "weight"), Value: gnmitree.String(strconv.Itoa(int(change[name]))),
+			Op: gnmitree.OpReplace, Path: m.at.path("SCHEDULER", name, "weight"), Value: gnmitree.String(strconv.Itoa(int(change[name]))),
 		})
 	}
 	return out
@@ -160,7 +160,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // asicWeights returns the number of the ASIC's DWRR schedulers by weight; shown is false where the switch does not show them.
 func (c *sonic) asicWeights(ctx context.Context, dev driver.Device) (count map[uint8]int, shown bool, err error) {
-	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmitree.Path{sonicPath(asicDB, asicSchedulers)}})
+	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmitree.Path{sonicPathAt(c.at.instance, asicDB, asicSchedulers)}})
 	switch status.Code(err) {
 	case codes.OK:
 	case codes.NotFound, codes.Unimplemented, codes.InvalidArgument, codes.PermissionDenied:

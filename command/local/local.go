@@ -14,7 +14,7 @@ type app struct{ *cmdline.App }
 // Add adds the commands to the root, some of them below existing nouns of the service.
 func Add(shared *cmdline.App, root *cobra.Command) {
 	a := &app{shared}
-	root.AddCommand(a.initCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.versionCommand())
+	root.AddCommand(a.initCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.structureCommand(), a.compileCommand(), a.ibProfileCommand(), a.versionCommand())
 	cmdline.AddBelow(root, "alert", a.alertRulesCommand())
 	cmdline.AddBelow(root, "device", a.ccKeyCommand())
 	cmdline.AddBelow(root, "alert", a.alertTestCommand())

@@ -23,6 +23,8 @@ type Harness struct {
 	// Atomic means that one Apply is one write, so that its fields succeed or fail together, and that the devices may detect
 	// themselves that they do not store a received value.
 	Atomic bool
+	// Parts means that one Apply is one write to each part of the device, such as its ASICs: the fields of a part succeed or fail together.
+	Parts bool
 	// Samples replaces the function Samples, for devices that do not support all of it.
 	Samples func(d driver.Device, c driver.Capabilities) []driver.Settings
 }
