@@ -228,6 +228,7 @@ type Queries interface {
 
 // Views are the use cases that gather what one page shows.
 type Views interface {
+	Endpoints(ctx context.Context, d tenants.Domain, p control.Page) (*views.Endpoints, error)
 	Map(ctx context.Context, fabric string, q views.MapQuery, parts views.Parts) (*views.Map, error)
 	Matrix(ctx context.Context, fabric string, q views.MatrixQuery) (*views.Matrix, error)
 	Overview(ctx context.Context, fabric string, parts views.Parts) (*views.Overview, error)

@@ -313,6 +313,19 @@ TABLE policy_parts
     CREATE UNIQUE INDEX policy_parts_in_force ON public.policy_parts USING btree (fabric_id, kind, name) WHERE (until IS NULL)
     CREATE UNIQUE INDEX policy_parts_pkey ON public.policy_parts USING btree (fabric_id, kind, name, since)
 
+TABLE port_changes
+    fabric_id bigint NOT NULL
+    node_guid text NOT NULL
+    port_num bigint NOT NULL
+    state text NOT NULL
+    since_us bigint NOT NULL
+    seen_at_us bigint NOT NULL
+    CHECK (((port_num >= 0) AND (port_num <= 254)))
+    CHECK ((state = ANY (ARRAY['up'::text, 'down'::text, 'unknown'::text])))
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
+    PRIMARY KEY (fabric_id, node_guid, port_num)
+    CREATE UNIQUE INDEX port_changes_pkey ON public.port_changes USING btree (fabric_id, node_guid, port_num)
+
 TABLE rollout_devices
     rollout_id bigint NOT NULL
     node_guid text COLLATE C NOT NULL

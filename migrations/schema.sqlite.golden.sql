@@ -253,6 +253,16 @@ CREATE TABLE policy_parts (
 
 CREATE UNIQUE INDEX policy_parts_in_force ON policy_parts (fabric_id, kind, name) WHERE until IS NULL;
 
+CREATE TABLE port_changes (
+    fabric_id  INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,
+    node_guid  TEXT NOT NULL,
+    port_num   INTEGER NOT NULL CHECK (port_num BETWEEN 0 AND 254),
+    state      TEXT NOT NULL CHECK (state IN ('up', 'down', 'unknown')),
+    since_us   INTEGER NOT NULL,
+    seen_at_us INTEGER NOT NULL,
+    PRIMARY KEY (fabric_id, node_guid, port_num)
+);
+
 CREATE TABLE rollout_devices (
     rollout_id    INTEGER NOT NULL REFERENCES rollouts (id) ON DELETE CASCADE,
     node_guid     TEXT    NOT NULL CHECK (length(node_guid) = 18),

@@ -945,6 +945,13 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 	PutClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, body PutClassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListEndpoints List the ports of a tenant with their state, by port
+	//
+	// Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints (the `ListEndpoints` operationId).
+	ListEndpoints(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteFeed Delete a feed of a tenant with all its claims
 	//
 	// Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
@@ -3510,6 +3517,23 @@ func (c *Client) PutClassWithBody(ctx context.Context, fabric FabricPath, tenant
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 func (c *Client) PutClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, body PutClassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutClassRequest(c.Server, fabric, tenant, class, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEndpoints List the ports of a tenant with their state, by port
+//
+// Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints (the `ListEndpoints` operationId).
+func (c *Client) ListEndpoints(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEndpointsRequest(c.Server, fabric, tenant, params)
 	if err != nil {
 		return nil, err
 	}
@@ -11433,6 +11457,86 @@ func NewPutClassRequestWithBody(server string, fabric FabricPath, tenant TenantP
 	return req, nil
 }
 
+// NewListEndpointsRequest constructs an http.Request for the ListEndpoints method
+func NewListEndpointsRequest(server string, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/tenants/%s/endpoints", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewDeleteFeedRequest constructs an http.Request for the DeleteFeed method
 func NewDeleteFeedRequest(server string, fabric FabricPath, tenant TenantPath, feed FeedPath, params *DeleteFeedParams) (*http.Request, error) {
 	var err error
@@ -16229,6 +16333,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 	PutClassWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, body PutClassJSONRequestBody, reqEditors ...RequestEditorFn) (*PutClassResponse, error)
+
+	// ListEndpointsWithResponse List the ports of a tenant with their state, by port
+	//
+	// Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints (the `ListEndpoints` operationId).
+	ListEndpointsWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams, reqEditors ...RequestEditorFn) (*ListEndpointsResponse, error)
 
 	// DeleteFeedWithResponse Delete a feed of a tenant with all its claims
 	//
@@ -21104,6 +21217,54 @@ func (r PutClassResponse) ContentType() string {
 	return ""
 }
 
+type ListEndpointsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EndpointList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEndpointsResponse) GetJSON200() *EndpointList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListEndpointsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEndpointsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEndpointsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEndpointsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEndpointsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type DeleteFeedResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -25912,6 +26073,21 @@ func (c *ClientWithResponses) PutClassWithResponse(ctx context.Context, fabric F
 	return ParsePutClassResponse(rsp)
 }
 
+// ListEndpointsWithResponse List the ports of a tenant with their state, by port
+//
+// Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints (the `ListEndpoints` operationId).
+func (c *ClientWithResponses) ListEndpointsWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams, reqEditors ...RequestEditorFn) (*ListEndpointsResponse, error) {
+	rsp, err := c.ListEndpoints(ctx, fabric, tenant, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEndpointsResponse(rsp)
+}
+
 // DeleteFeedWithResponse Delete a feed of a tenant with all its claims
 //
 // Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
@@ -30210,6 +30386,39 @@ func ParsePutClassResponse(rsp *http.Response) (*PutClassResponse, error) {
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListEndpointsResponse parses an HTTP response from a ListEndpointsWithResponse call
+func ParseListEndpointsResponse(rsp *http.Response) (*ListEndpointsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEndpointsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EndpointList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil

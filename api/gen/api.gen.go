@@ -406,6 +406,27 @@ func (e DeviceUpdatePolicy) Valid() bool {
 	}
 }
 
+// Defines values for EndpointState.
+const (
+	EndpointStateDown    EndpointState = "down"
+	EndpointStateUnknown EndpointState = "unknown"
+	EndpointStateUp      EndpointState = "up"
+)
+
+// Valid indicates whether the value is a known member of the EndpointState enum.
+func (e EndpointState) Valid() bool {
+	switch e {
+	case EndpointStateDown:
+		return true
+	case EndpointStateUnknown:
+		return true
+	case EndpointStateUp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FabricManagement.
 const (
 	FabricManagementManaged   FabricManagement = "managed"
@@ -2144,6 +2165,46 @@ type DriftPolicyUpdate struct {
 	ReleaseS        *int          `json:"release_s,omitempty"`
 	WindowS         *int          `json:"window_s,omitempty"`
 }
+
+// Endpoint defines model for Endpoint.
+type Endpoint struct {
+	// Classes Classes of the tenant whose declared flows begin or end at the port, by name. Flows without a class are not counted.
+	Classes []Name `json:"classes"`
+
+	// Functions Virtual functions of the port that the tenant's workloads held in the latest measurement (RoCE), as the port's host reported. Absent if none was measured.
+	Functions *int `json:"functions,omitempty"`
+
+	// FunctionsSentBps What they sent together. Absent with `functions`.
+	FunctionsSentBps *int64 `json:"functions_sent_bps,omitempty"`
+
+	// Name Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
+	Name *PortName `json:"name,omitempty"`
+
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	Port Port `json:"port"`
+
+	// SeenAt Time of the latest scan that found the port, rounded down to the hour. Absent if no scan found it.
+	SeenAt *time.Time `json:"seen_at,omitempty"`
+	SL     *SL        `json:"sl,omitempty"`
+
+	// State State of the port's link as of the latest scan. `up`: both ends were up. `down`: the port had no link, or an end was down. `unknown`: the scan did not find the port, or there was none.
+	State EndpointState `json:"state"`
+
+	// StateSince Time of the scan that found the state first, rounded down to the minute. Absent if no scan found another state.
+	StateSince *time.Time `json:"state_since,omitempty"`
+}
+
+// EndpointList defines model for EndpointList.
+type EndpointList struct {
+	Items      []Endpoint `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+
+	// Series Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
+	Series SeriesState `json:"series"`
+}
+
+// EndpointState State of the port's link as of the latest scan. `up`: both ends were up. `down`: the port had no link, or an end was down. `unknown`: the scan did not find the port, or there was none.
+type EndpointState string
 
 // EntitledNow Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
 type EntitledNow = int64
@@ -5553,6 +5614,15 @@ type PutClassParams struct {
 
 	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListEndpointsParams defines parameters for ListEndpoints.
+type ListEndpointsParams struct {
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // DeleteFeedParams defines parameters for DeleteFeed.

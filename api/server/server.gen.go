@@ -270,6 +270,9 @@ type ServerInterface interface {
 	// PutClass Change the weight of a class
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class})
 	PutClass(c *gin.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params PutClassParams)
+	// ListEndpoints List the ports of a tenant with their state, by port
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints)
+	ListEndpoints(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListEndpointsParams)
 	// DeleteFeed Delete a feed of a tenant with all its claims
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
 	DeleteFeed(c *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params DeleteFeedParams)
@@ -4841,6 +4844,59 @@ func (siw *ServerInterfaceWrapper) PutClass(c *gin.Context) {
 	siw.Handler.PutClass(c, fabric, tenant, class, params)
 }
 
+// ListEndpoints operation middleware
+func (siw *ServerInterfaceWrapper) ListEndpoints(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListEndpointsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListEndpoints(c, fabric, tenant, params)
+}
+
 // DeleteFeed operation middleware
 func (siw *ServerInterfaceWrapper) DeleteFeed(c *gin.Context) {
 
@@ -7220,6 +7276,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.DeleteAttachment)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.GetAttachment)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.PutAttachment)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/endpoints", wrapper.ListEndpoints)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/feeds", wrapper.ListFeeds)
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/feeds/:feed", wrapper.DeleteFeed)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/feeds/:feed", wrapper.GetFeed)
@@ -10914,6 +10971,47 @@ func (response PutClassdefaultApplicationProblemPlusJSONResponse) VisitPutClassR
 	return err
 }
 
+type ListEndpointsRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+	Params ListEndpointsParams
+}
+
+type ListEndpointsResponseObject interface {
+	VisitListEndpointsResponse(w http.ResponseWriter) error
+}
+
+type ListEndpoints200JSONResponse EndpointList
+
+func (response ListEndpoints200JSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEndpointsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListEndpointsdefaultApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteFeedRequestObject struct {
 	Fabric FabricPath `json:"fabric"`
 	Tenant TenantPath `json:"tenant"`
@@ -13973,6 +14071,9 @@ type StrictServerInterface interface {
 	// PutClass Change the weight of a class
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class})
 	PutClass(ctx context.Context, request PutClassRequestObject) (PutClassResponseObject, error)
+	// ListEndpoints List the ports of a tenant with their state, by port
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints)
+	ListEndpoints(ctx context.Context, request ListEndpointsRequestObject) (ListEndpointsResponseObject, error)
 	// DeleteFeed Delete a feed of a tenant with all its claims
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
 	DeleteFeed(ctx context.Context, request DeleteFeedRequestObject) (DeleteFeedResponseObject, error)
@@ -16918,6 +17019,34 @@ func (sh *strictHandler) PutClass(ctx *gin.Context, fabric FabricPath, tenant Te
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(PutClassResponseObject); ok {
 		if err := validResponse.VisitPutClassResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListEndpoints operation middleware
+func (sh *strictHandler) ListEndpoints(ctx *gin.Context, fabric FabricPath, tenant TenantPath, params ListEndpointsParams) {
+	var request ListEndpointsRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEndpoints(ctx, request.(ListEndpointsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEndpoints")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListEndpointsResponseObject); ok {
+		if err := validResponse.VisitListEndpointsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -150,7 +150,7 @@ var rules = []rule{
 	{"service/control/shares", []string{"internal/phrase", "policy", "service/control", "service/control/operations", "service/control/plans"}, "shares are measured against a plan, whatever its origin"},
 	{"service/control/tasks", []string{"internal/phrase", "policy", "service/control", "service/control/operations", "service/control/plans"}, "simulations take plans as input"},
 	{"service/control/objectives", []string{"internal/phrase", "service/control"}, "objectives are settings; who measures by them is not their concern"},
-	{"service/control/views", []string{"internal/phrase", "service/control", "service/control/drift", "service/series", "subnet"}, "views gather what pages show and change nothing, so no use case may build on them"},
+	{"service/control/views", []string{"internal/phrase", "policy", "service/control", "service/control/drift", "service/series", "subnet", "tenants"}, "views gather what pages show and change nothing, so no use case may build on them"},
 	{"service/control/usecases", []string{"service/control", "service/control/..."}, "combines the aggregates, and nothing else"},
 	{"service/control/queries", []string{"service/control", "service/series"}, "queries see series within the caller's scope, and nothing of what is managed"},
 	{"service/control/silences", []string{"internal/phrase", "service/control", "service/series", "service/silence"}, "silences are about alerts, independent of how they are evaluated and sent"},

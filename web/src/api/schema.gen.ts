@@ -1390,6 +1390,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the ports of a tenant with their state, by port
+         * @description Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+         */
+        get: operations["listEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/feeds": {
         parameters: {
             query?: never;
@@ -3527,6 +3558,41 @@ export interface components {
         PhraseValue: unknown;
         AttachmentList: {
             items: components["schemas"]["Attachment"][];
+            next_cursor?: string;
+        };
+        Endpoint: {
+            port: components["schemas"]["Port"];
+            name?: components["schemas"]["PortName"];
+            sl?: components["schemas"]["SL"];
+            state: components["schemas"]["EndpointState"];
+            /**
+             * Format: date-time
+             * @description Time of the scan that found the state first, rounded down to the minute. Absent if no scan found another state.
+             */
+            state_since?: string;
+            /**
+             * Format: date-time
+             * @description Time of the latest scan that found the port, rounded down to the hour. Absent if no scan found it.
+             */
+            seen_at?: string;
+            /** @description Classes of the tenant whose declared flows begin or end at the port, by name. Flows without a class are not counted. */
+            classes: components["schemas"]["Name"][];
+            /** @description Virtual functions of the port that the tenant's workloads held in the latest measurement (RoCE), as the port's host reported. Absent if none was measured. */
+            functions?: number;
+            /**
+             * Format: int64
+             * @description What they sent together. Absent with `functions`.
+             */
+            functions_sent_bps?: number;
+        };
+        /**
+         * @description State of the port's link as of the latest scan. `up`: both ends were up. `down`: the port had no link, or an end was down. `unknown`: the scan did not find the port, or there was none.
+         * @enum {string}
+         */
+        EndpointState: "up" | "down" | "unknown";
+        EndpointList: {
+            items: components["schemas"]["Endpoint"][];
+            series: components["schemas"]["SeriesState"];
             next_cursor?: string;
         };
         AttachmentUpdate: {
@@ -10618,6 +10684,61 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEndpoints: {
+        parameters: {
+            query?: {
+                /** @description Largest number of rows to return. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `next_cursor` or `last_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of endpoints. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "classes": [
+                     *             "bulk"
+                     *           ],
+                     *           "name": "h1/P1",
+                     *           "port": "0x0200000000010000:1",
+                     *           "seen_at": "2026-11-21T10:00:00Z",
+                     *           "sl": 3,
+                     *           "state": "up",
+                     *           "state_since": "2026-11-21T09:12:00Z"
+                     *         }
+                     *       ],
+                     *       "series": "read"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EndpointList"];
+                };
             };
             default: components["responses"]["Problem"];
         };

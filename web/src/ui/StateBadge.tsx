@@ -39,6 +39,13 @@ export const measuredLook = looks({
   demand: { tone: "neutral", icon: "info" },
 });
 
+/** The look of the state of a port's link (EndpointState). */
+export const portLook = looks({
+  up: { tone: "good", icon: "check" },
+  down: { tone: "bad", icon: "broken" },
+  unknown: { tone: "neutral", icon: "unknown" },
+});
+
 /** The look of a device's state (DeviceState). Only a verified device is good. */
 export const deviceLook = looks({
   unknown: { tone: "neutral", icon: "unknown" },

@@ -39,6 +39,7 @@ const tenant: Rule = (f, name) => [
     keys.tenants(f),
     keys.tenant(f, name),
     keys.now(f, name),
+    keys.endpoints(f, name),
     keys.overview(f),
     keys.policies(f),
     keys.shares(f),
