@@ -9,6 +9,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
 	"fairlane/service/control/identity"
+	"fairlane/service/control/maintenance"
 	"fairlane/service/control/objectives"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/plans"
@@ -37,6 +38,7 @@ type UseCases interface {
 	Objectives
 	Tasks
 	Silences
+	Maintenance
 	Operations
 	Views
 }
@@ -197,6 +199,16 @@ type Silences interface {
 	AddSilence(ctx context.Context, in silences.Input) (silence.Silence, error)
 	ExpireSilence(ctx context.Context, id int64) error
 	ListSilences(ctx context.Context, expired bool, p control.Page) (list []silence.Silence, next string, err error)
+}
+
+// Maintenance are the use cases about announced maintenance.
+type Maintenance interface {
+	AddMaintenance(ctx context.Context, fabric string, in maintenance.Input) (control.Maintenance, error)
+	CancelMaintenance(ctx context.Context, fabric, id string, version int64) error
+	ListMaintenance(ctx context.Context, q maintenance.Query, p control.Page) (list []control.Maintenance, next string, err error)
+	Maintenance(ctx context.Context, fabric, id string) (m control.Maintenance, err error)
+	TenantMaintenance(ctx context.Context, d maintenance.TenantRef, p control.Page) (list []control.Maintenance, next string, err error)
+	UpdateMaintenance(ctx context.Context, fabric, id string, version int64, in maintenance.Input) (control.Maintenance, error)
 }
 
 // Operations are the use cases about the service's settings and its audit log.

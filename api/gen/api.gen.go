@@ -595,6 +595,30 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for MaintenanceState.
+const (
+	MaintenanceStateActive   MaintenanceState = "active"
+	MaintenanceStateCanceled MaintenanceState = "canceled"
+	MaintenanceStateEnded    MaintenanceState = "ended"
+	MaintenanceStatePlanned  MaintenanceState = "planned"
+)
+
+// Valid indicates whether the value is a known member of the MaintenanceState enum.
+func (e MaintenanceState) Valid() bool {
+	switch e {
+	case MaintenanceStateActive:
+		return true
+	case MaintenanceStateCanceled:
+		return true
+	case MaintenanceStateEnded:
+		return true
+	case MaintenanceStatePlanned:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MapGroupKind.
 const (
 	MapGroupKindHost   MapGroupKind = "host"
@@ -2900,6 +2924,101 @@ type LinkUse struct {
 	Use *float64 `json:"use,omitempty"`
 }
 
+// Maintenance defines model for Maintenance.
+type Maintenance struct {
+	Author     string     `json:"author"`
+	CanceledAt *time.Time `json:"canceled_at,omitempty"`
+	CreatedAt  time.Time  `json:"created_at"`
+	EndsAt     time.Time  `json:"ends_at"`
+
+	// ID The identifier of a maintenance. It is random.
+	ID MaintenanceID `json:"id"`
+
+	// Scope What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later.
+	Scope    MaintenanceScope `json:"scope"`
+	StartsAt time.Time        `json:"starts_at"`
+
+	// State `planned`: it has not begun. `active`: its period has begun and not ended.
+	State MaintenanceState `json:"state"`
+
+	// Text What tenants read, as plain text, in at least one language.
+	Text MaintenanceText `json:"text"`
+
+	// Touches The tenants that it touches, by name. They were determined when the scope was set, except for the whole fabric.
+	Touches   []Name    `json:"touches"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Version   int64     `json:"version"`
+}
+
+// MaintenanceID The identifier of a maintenance. It is random.
+type MaintenanceID = string
+
+// MaintenanceList defines model for MaintenanceList.
+type MaintenanceList struct {
+	Items      []Maintenance `json:"items"`
+	NextCursor *string       `json:"next_cursor,omitempty"`
+}
+
+// MaintenanceNotice defines model for MaintenanceNotice.
+type MaintenanceNotice struct {
+	// EndsAt A whole minute.
+	EndsAt time.Time `json:"ends_at"`
+
+	// ID The identifier of a maintenance. It is random.
+	ID MaintenanceID `json:"id"`
+
+	// StartsAt A whole minute.
+	StartsAt time.Time `json:"starts_at"`
+
+	// State `planned`: it has not begun. `active`: its period has begun and not ended.
+	State MaintenanceState `json:"state"`
+
+	// Text What tenants read, as plain text, in at least one language.
+	Text MaintenanceText `json:"text"`
+}
+
+// MaintenanceNoticeList defines model for MaintenanceNoticeList.
+type MaintenanceNoticeList struct {
+	Items      []MaintenanceNotice `json:"items"`
+	NextCursor *string             `json:"next_cursor,omitempty"`
+}
+
+// MaintenancePut defines model for MaintenancePut.
+type MaintenancePut struct {
+	// EndsAt End of the period: later than now, at most 31 days after the begin, and within 366 days.
+	EndsAt time.Time `json:"ends_at"`
+
+	// Scope What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later.
+	Scope *MaintenanceScope `json:"scope,omitempty"`
+
+	// StartsAt Begin of the period.
+	StartsAt time.Time `json:"starts_at"`
+
+	// Text What tenants read, as plain text, in at least one language.
+	Text MaintenanceText `json:"text"`
+}
+
+// MaintenanceScope What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later.
+type MaintenanceScope struct {
+	// Places Switches, hosts and ports, which stand for their links, by a name that is unique on the latest snapshot. The maintenance touches the tenants whose traffic can use one of them: those with a port there, and for links between switches, those with ports on more than one switch.
+	Places []string `json:"places,omitempty"`
+
+	// Tenants Tenants that it touches.
+	Tenants []Name `json:"tenants,omitempty"`
+}
+
+// MaintenanceState `planned`: it has not begun. `active`: its period has begun and not ended.
+type MaintenanceState string
+
+// MaintenanceText What tenants read, as plain text, in at least one language.
+type MaintenanceText struct {
+	// En In English.
+	En *string `json:"en,omitempty"`
+
+	// Zh In Chinese.
+	Zh *string `json:"zh,omitempty"`
+}
+
 // MapEdge defines model for MapEdge.
 type MapEdge struct {
 	// A The group of the lower tier.
@@ -4822,6 +4941,9 @@ type IfMatch = string
 // Limit defines model for Limit.
 type Limit = int
 
+// MaintenancePath The identifier of a maintenance. It is random.
+type MaintenancePath = MaintenanceID
+
 // OidcCode defines model for OidcCode.
 type OidcCode = string
 
@@ -5180,6 +5302,46 @@ type ListLinksParams struct {
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListMaintenanceParams defines parameters for ListMaintenance.
+type ListMaintenanceParams struct {
+	// Ended Whether to list maintenance that ended or was canceled, too.
+	Ended *bool `form:"ended,omitempty" json:"ended,omitempty"`
+
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// AddMaintenanceParams defines parameters for AddMaintenance.
+type AddMaintenanceParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CancelMaintenanceParams defines parameters for CancelMaintenance.
+type CancelMaintenanceParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PutMaintenanceParams defines parameters for PutMaintenance.
+type PutMaintenanceParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ManageFabricParams defines parameters for ManageFabric.
@@ -5643,6 +5805,15 @@ type PutFeedParams struct {
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
+// ListTenantMaintenanceParams defines parameters for ListTenantMaintenance.
+type ListTenantMaintenanceParams struct {
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListMembersParams defines parameters for ListMembers.
 type ListMembersParams struct {
 	// Limit Largest number of rows to return.
@@ -6034,6 +6205,12 @@ type PutDriftPolicyJSONRequestBody = DriftPolicyUpdate
 
 // PutFlowsJSONRequestBody defines body for PutFlows for application/json ContentType.
 type PutFlowsJSONRequestBody = FlowSetUpdate
+
+// AddMaintenanceJSONRequestBody defines body for AddMaintenance for application/json ContentType.
+type AddMaintenanceJSONRequestBody = MaintenancePut
+
+// PutMaintenanceJSONRequestBody defines body for PutMaintenance for application/json ContentType.
+type PutMaintenanceJSONRequestBody = MaintenancePut
 
 // PutFabricMemberJSONRequestBody defines body for PutFabricMember for application/json ContentType.
 type PutFabricMemberJSONRequestBody = FabricMemberPut

@@ -85,6 +85,8 @@ func reach() map[string]string {
 		"listSimulations": "simulation list", "startSimulation": "simulation start --plan 3f9a61c2", "getSimulation": "simulation show 1", "cancelSimulation": "simulation cancel 1",
 		"listCalibrations": "calibration list", "startCalibration": "calibration start --profile x", "getCalibration": "calibration show 1", "cancelCalibration": "calibration cancel 1",
 		"listSilences": "alert silence list", "addSilence": "alert silence add alertname=A --for 1h --comment x", "expireSilence": "alert silence expire 1",
+		"listMaintenance": "maintenance list", "addMaintenance": "maintenance add --start 2026-12-01T20:00:00Z --for 1h --text x", "getMaintenance": "maintenance show m-0a1b2c3d4e5f",
+		"putMaintenance": "maintenance set m-0a1b2c3d4e5f --text x", "cancelMaintenance": "maintenance cancel m-0a1b2c3d4e5f", "listTenantMaintenance": "maintenance list --tenant red",
 		"listAudit": "audit list", "verifyAudit": "audit verify", "getSettings": "settings show", "putSettings": "settings set --task-limit 5",
 	}
 }

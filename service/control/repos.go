@@ -52,6 +52,7 @@ type Repos interface {
 	TenantConflictRepo
 	ObjectiveRepo
 	SilenceRepo
+	MaintenanceRepo
 	AuditSinkRepo
 	SeriesManagerRepo
 }

@@ -67,6 +67,8 @@ export const keys = {
   audit: global("audit"),
   simulations: global("simulations"),
   calibrations: global("calibrations"),
+  /** (fabric, …) of a fabric, (fabric, tenant, …): what a tenant sees. */
+  maintenance: of("maintenance"),
   silences: global("silences"),
   alerts: global("alerts"),
   settings: global("settings"),

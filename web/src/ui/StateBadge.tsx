@@ -46,6 +46,14 @@ export const portLook = looks({
   unknown: { tone: "neutral", icon: "unknown" },
 });
 
+/** The look of a maintenance's state (MaintenanceState). */
+export const maintenanceLook = looks({
+  planned: { tone: "info", icon: "clock" },
+  active: { tone: "warn", icon: "warning" },
+  ended: { tone: "neutral", icon: "check" },
+  canceled: { tone: "neutral", icon: "dash" },
+});
+
 /** The look of a device's state (DeviceState). Only a verified device is good. */
 export const deviceLook = looks({
   unknown: { tone: "neutral", icon: "unknown" },

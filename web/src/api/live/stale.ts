@@ -87,6 +87,8 @@ const rules: Record<string, Rule> = {
     keys.device(f),
   ],
   "fabric.drift-policy": (f) => [keys.driftPolicy(f), keys.devices(f), keys.device(f)],
+  "fabric.maintenance": (f) => [keys.maintenance(f)],
+  "tenant.maintenance": (f) => [keys.maintenance(f)],
   "fabric.objective": (f) => [keys.objectives(f), keys.overview(f)],
   "fabric.member": (f) => [keys.members(f), keys.users(), keys.me()],
   "tenant.": tenant,
