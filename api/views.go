@@ -210,7 +210,7 @@ func (s *Server) ListEndpoints(ctx context.Context, r server.ListEndpointsReques
 func endpointOut(e views.Endpoint) gen.Endpoint {
 	out := gen.Endpoint{
 		Port: e.Port.String(), Name: optional(e.Name), State: gen.EndpointState(e.State), StateSince: instant(e.Since), SeenAt: instant(e.Seen),
-		Classes: e.Classes, Functions: e.Functions, FunctionsSentBps: e.FunctionsSent,
+		RateBps: optional(e.Rate), Classes: e.Classes, Functions: e.Functions, FunctionsSentBps: e.FunctionsSent,
 	}
 	if e.SL != nil {
 		out.SL = new(gen.SL(*e.SL))

@@ -2207,6 +2207,9 @@ type Endpoint struct {
 	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port Port `json:"port"`
 
+	// RateBps Data rate of the port's link in one direction. Absent without a link.
+	RateBps *int64 `json:"rate_bps,omitempty"`
+
 	// SeenAt Time of the latest scan that found the port, rounded down to the hour. Absent if no scan found it.
 	SeenAt *time.Time `json:"seen_at,omitempty"`
 	SL     *SL        `json:"sl,omitempty"`

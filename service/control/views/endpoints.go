@@ -24,6 +24,7 @@ type Endpoint struct {
 	Since time.Time
 	// Seen is the time of the latest scan that found the port, rounded down to seenStep; zero when none did.
 	Seen    time.Time
+	Rate    int64     // of the port's link in one direction, in bits per second; 0 without a link
 	Classes []string // of declared flows at the port, by name
 	// Functions counts the virtual functions that the tenant's workloads hold, and FunctionsSent is what they sent; nil when not measured.
 	Functions     *int
@@ -118,6 +119,9 @@ func (e *Endpoint) place(topo *subnet.Fabric, seen time.Time, change control.Por
 	e.State = control.PortStateIn(topo, e.Port)
 	if ref, ok := topo.PortByID(e.Port); ok {
 		e.Name, e.Seen = topo.PortName(ref), seen.Truncate(seenStep)
+		if l, _ := topo.Link(ref); l != nil {
+			e.Rate = int64(l.Rate)
+		}
 	} else if change.State == control.PortUnknown && !change.Seen.IsZero() {
 		e.Seen = change.Seen.Truncate(seenStep)
 	}

@@ -32,7 +32,7 @@ func TestEndpointsHaveTheStateOfTheLatestScan(t *testing.T) {
 		t.Fatal("red has no endpoints")
 	}
 	for _, e := range red.Items {
-		if e.State != control.PortUp || !e.Since.IsZero() || e.Seen.IsZero() || e.Seen.Minute() != 0 || e.Name == "" {
+		if e.State != control.PortUp || !e.Since.IsZero() || e.Seen.IsZero() || e.Seen.Minute() != 0 || e.Name == "" || e.Rate != 100e9 {
 			t.Errorf("before any change: %+v", e)
 		}
 	}

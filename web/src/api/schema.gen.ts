@@ -3675,6 +3675,11 @@ export interface components {
              * @description Time of the latest scan that found the port, rounded down to the hour. Absent if no scan found it.
              */
             seen_at?: string;
+            /**
+             * Format: int64
+             * @description Data rate of the port's link in one direction. Absent without a link.
+             */
+            rate_bps?: number;
             /** @description Classes of the tenant whose declared flows begin or end at the port, by name. Flows without a class are not counted. */
             classes: components["schemas"]["Name"][];
             /** @description Virtual functions of the port that the tenant's workloads held in the latest measurement (RoCE), as the port's host reported. Absent if none was measured. */
@@ -10912,6 +10917,7 @@ export interface operations {
                      *           ],
                      *           "name": "h1/P1",
                      *           "port": "0x0200000000010000:1",
+                     *           "rate_bps": 100000000000,
                      *           "seen_at": "2026-11-21T10:00:00Z",
                      *           "sl": 3,
                      *           "state": "up",

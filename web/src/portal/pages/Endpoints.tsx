@@ -1,9 +1,6 @@
 import { Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../api/client";
-import { keys } from "../../api/keys";
 import { useFormat } from "../../format/useFormat";
 import { Fact, Facts } from "../../ui/Facts";
 import { Page } from "../../ui/Page";
@@ -13,27 +10,11 @@ import { type Column, DataTable } from "../../ui/table/DataTable";
 import { sortOf, sortText } from "../../ui/table/sort";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
-import { apiOf, every, type Now, type Tenant, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
-import { type Endpoint, type EndpointPages, readEndpoints, statesOf } from "./endpoints/states";
+import { useEndpoints } from "../endpoints";
+import { apiOf, type Now, type Tenant, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
+import { type Endpoint, type EndpointPages, statesOf } from "./endpoints/states";
 
 const defaults = { q: "", sort: "" };
-
-/** The ports of the page's tenant, with their state. */
-function useEndpoints() {
-  const m = useTenantName();
-  return useQuery({
-    queryKey: keys.endpoints(m.fabric, m.tenant),
-    queryFn: () =>
-      readEndpoints((cursor) =>
-        data<Schemas["EndpointList"]>(
-          client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints", {
-            params: { path: { ...m }, query: { limit: 1000, cursor } },
-          }),
-        ),
-      ),
-    refetchInterval: every,
-  });
-}
 
 export default function Endpoints() {
   const { t } = useTranslation(["endpoints", "shell", "common"]);

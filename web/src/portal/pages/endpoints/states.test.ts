@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "../../../api/client";
-import { type Endpoint, readEndpoints, statesOf } from "./states";
+import { type Endpoint, rateOf, readEndpoints, statesOf } from "./states";
 
 const port = (n: number, state: Endpoint["state"]): Endpoint => ({ port: `0x1:${n}`, state, classes: [] });
 
@@ -24,4 +24,15 @@ test("all pages are read, and one incomplete page makes the list incomplete", as
   const got = await readEndpoints(async (cursor) => pages[cursor ?? ""] as Schemas["EndpointList"]);
   expect(got.items.map((e) => e.port)).toEqual(["0x1:1", "0x1:2", "0x1:3"]);
   expect(got.series).toBe("partial");
+});
+
+test("the rate of the ports is that of links that are up", () => {
+  expect(
+    rateOf([
+      { ...port(1, "up"), rate_bps: 100 },
+      { ...port(2, "up"), rate_bps: 50 },
+      { ...port(3, "down"), rate_bps: 7 },
+    ]),
+  ).toBe(150);
+  expect(rateOf([port(1, "up")])).toBeUndefined();
 });

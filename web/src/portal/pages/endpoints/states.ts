@@ -28,3 +28,9 @@ export function statesOf(list: Endpoint[]) {
   const [down, unknown] = [count("down"), count("unknown")];
   return { n: list.length, down, unknown, bad: list.length === 0 ? 1 : down + unknown };
 }
+
+/** The rate of the ports whose links are up, in bits per second; undefined without one. */
+export function rateOf(list: Endpoint[]): number | undefined {
+  const sum = list.reduce((n, e) => n + (e.state === "up" ? (e.rate_bps ?? 0) : 0), 0);
+  return sum > 0 ? sum : undefined;
+}
