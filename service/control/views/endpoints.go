@@ -24,7 +24,7 @@ type Endpoint struct {
 	Since time.Time
 	// Seen is the time of the latest scan that found the port, rounded down to seenStep; zero when none did.
 	Seen    time.Time
-	Rate    int64     // of the port's link in one direction, in bits per second; 0 without a link
+	Rate    int64    // of the port's link in one direction, in bits per second; 0 without a link
 	Classes []string // of declared flows at the port, by name
 	// Functions counts the virtual functions that the tenant's workloads hold, and FunctionsSent is what they sent; nil when not measured.
 	Functions     *int
