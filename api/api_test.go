@@ -108,6 +108,10 @@ func (r *rig) tenants() {
 	}
 	r.call("GET", "/fabrics/lab/tenants/blue", "").want(404, "not-found")
 	r.call("PUT", "/fabrics/lab/tenants", set).want(200)
+	ends := decode[gen.EndpointList](r.call("GET", "/fabrics/lab/tenants/red/endpoints", "").want(200))
+	if len(ends.Items) != 2 || ends.Items[0].State != gen.EndpointStateUp || ends.Items[0].SeenAt == nil || *ends.Items[0].Name != "h1/P1" {
+		t.Errorf("endpoints are %+v", ends)
+	}
 	counted := decode[gen.TenantList](r.call("GET", "/fabrics/lab/tenants?flow_counts=true", "").want(200)).Items
 	if len(counted) != 2 || counted[0].Flows == nil || *counted[0].Flows != 0 || counted[1].Flows == nil || *counted[1].Flows != 1 {
 		t.Errorf("tenants with numbers of flows are %+v", counted)

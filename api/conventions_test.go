@@ -469,5 +469,6 @@ func extended() map[string]bool {
 		"listAttachments": true, "addAttachment": true, "getAttachment": true, "putAttachment": true, "deleteAttachment": true,
 		"listClasses": true, "addClass": true, "getClass": true, "putClass": true, "deleteClass": true,
 		"listShares": true, "measureShares": true,
+		"listMaintenance": true, "addMaintenance": true, "getMaintenance": true, "putMaintenance": true, "cancelMaintenance": true, "listTenantMaintenance": true,
 	}
 }

@@ -88,7 +88,7 @@ func (s *Server) ListLinks(ctx context.Context, r server.ListLinksRequestObject)
 		}
 		chosen = append(chosen, l)
 	}
-	rows, next, err := slicePage(chosen, p)
+	rows, next, err := control.SlicePage(chosen, p)
 	if err != nil {
 		return nil, err
 	}

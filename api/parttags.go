@@ -47,7 +47,7 @@ func parts[T any](s *Server, of func(control.Tenant) []T) func(context.Context, 
 		if err != nil {
 			return nil, "", err
 		}
-		return slicePage(of(t), p)
+		return control.SlicePage(of(t), p)
 	}
 }
 

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"fairlane/api/gen"
-	"fairlane/internal/phrase"
 
 	"fairlane/api/server"
 	"fairlane/internal/quantity"
@@ -102,7 +100,7 @@ func (s *Server) ExplainPlan(ctx context.Context, r server.ExplainPlanRequestObj
 	if err != nil {
 		return nil, err
 	}
-	list, next, err := slicePage(list, p)
+	list, next, err := control.SlicePage(list, p)
 	if err != nil {
 		return nil, err
 	}
@@ -110,22 +108,6 @@ func (s *Server) ExplainPlan(ctx context.Context, r server.ExplainPlanRequestObj
 		return gen.Explanation{Kind: e.Kind, Name: e.Name, Devices: append([]string{}, e.Devices...), Note: optional(e.Note), Reasons: mapped(e.Reasons, explainedOut)}
 	})
 	return server.ExplainPlan200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
-}
-
-// slicePage returns a page of a list that is computed as a whole; the cursor is the number of rows before the page.
-func slicePage[T any](list []T, p control.Page) (rows []T, next string, err error) {
-	start := 0
-	if p.After != "" {
-		if start, err = strconv.Atoi(p.After); err != nil || start < 0 {
-			return nil, "", control.Invalid("cursor", phrase.Of("problem.cursor"))
-		}
-	}
-	start = min(start, len(list))
-	end := min(start+p.Size(), len(list))
-	if end < len(list) {
-		next = strconv.Itoa(end)
-	}
-	return list[start:end], next, nil
 }
 
 func predictedOut(x policy.TenantShare) gen.PredictedShare {

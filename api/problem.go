@@ -44,6 +44,8 @@ func kinds() map[string]kind {
 		"idempotency-mismatch":    {http.StatusUnprocessableEntity, phrase.Of("title.idempotency-mismatch")},
 		"idempotency-in-progress": {http.StatusConflict, phrase.Of("title.idempotency-in-progress")},
 		"idempotency-answer-lost": {http.StatusConflict, phrase.Of("title.idempotency-answer-lost")},
+		"too-much-maintenance":    {http.StatusConflict, phrase.Of("title.too-much-maintenance")},
+		"maintenance-over":        {http.StatusConflict, phrase.Of("title.maintenance-over")},
 		"too-many-silences":       {http.StatusConflict, phrase.Of("title.too-many-silences")},
 		"too-many-tasks":          {http.StatusConflict, phrase.Of("title.too-many-tasks")},
 		"busy":                    {http.StatusServiceUnavailable, phrase.Of("title.busy")},

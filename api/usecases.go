@@ -9,6 +9,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
 	"fairlane/service/control/identity"
+	"fairlane/service/control/maintenance"
 	"fairlane/service/control/objectives"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/plans"
@@ -37,6 +38,7 @@ type UseCases interface {
 	Objectives
 	Tasks
 	Silences
+	Maintenance
 	Operations
 	Views
 }
@@ -199,6 +201,16 @@ type Silences interface {
 	ListSilences(ctx context.Context, expired bool, p control.Page) (list []silence.Silence, next string, err error)
 }
 
+// Maintenance are the use cases about announced maintenance.
+type Maintenance interface {
+	AddMaintenance(ctx context.Context, fabric string, in maintenance.Input) (control.Maintenance, error)
+	CancelMaintenance(ctx context.Context, fabric, id string, version int64) error
+	ListMaintenance(ctx context.Context, q maintenance.Query, p control.Page) (list []control.Maintenance, next string, err error)
+	Maintenance(ctx context.Context, fabric, id string) (m control.Maintenance, err error)
+	TenantMaintenance(ctx context.Context, d maintenance.TenantRef, p control.Page) (list []control.Maintenance, next string, err error)
+	UpdateMaintenance(ctx context.Context, fabric, id string, version int64, in maintenance.Input) (control.Maintenance, error)
+}
+
 // Operations are the use cases about the service's settings and its audit log.
 type Operations interface {
 	ListAudit(ctx context.Context, f control.AuditFilter, p control.Page) (list []audit.Entry, next string, err error)
@@ -228,6 +240,7 @@ type Queries interface {
 
 // Views are the use cases that gather what one page shows.
 type Views interface {
+	Endpoints(ctx context.Context, d tenants.Domain, p control.Page) (*views.Endpoints, error)
 	Map(ctx context.Context, fabric string, q views.MapQuery, parts views.Parts) (*views.Map, error)
 	Matrix(ctx context.Context, fabric string, q views.MatrixQuery) (*views.Matrix, error)
 	Overview(ctx context.Context, fabric string, parts views.Parts) (*views.Overview, error)

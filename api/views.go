@@ -193,3 +193,27 @@ func (s *Server) Search(ctx context.Context, r server.SearchRequestObject) (serv
 		return gen.SearchResult{Kind: gen.SearchResultKind(f.Kind), Fabric: optional(f.Fabric), ID: f.ID, Name: f.Name, Detail: optional(f.Detail)}
 	})}, nil
 }
+
+// ListEndpoints lists the ports of a tenant with their state.
+func (s *Server) ListEndpoints(ctx context.Context, r server.ListEndpointsRequestObject) (server.ListEndpointsResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.control.Endpoints(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, p)
+	if err != nil {
+		return nil, err
+	}
+	return server.ListEndpoints200JSONResponse{Items: mapped(list.Items, endpointOut), NextCursor: cursor(list.Next), Series: gen.SeriesState(list.Series)}, nil
+}
+
+func endpointOut(e views.Endpoint) gen.Endpoint {
+	out := gen.Endpoint{
+		Port: e.Port.String(), Name: optional(e.Name), State: gen.EndpointState(e.State), StateSince: instant(e.Since), SeenAt: instant(e.Seen),
+		RateBps: optional(e.Rate), Classes: e.Classes, Functions: e.Functions, FunctionsSentBps: e.FunctionsSent,
+	}
+	if e.SL != nil {
+		out.SL = new(gen.SL(*e.SL))
+	}
+	return out
+}

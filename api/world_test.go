@@ -19,8 +19,10 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/identity"
+	"fairlane/service/control/maintenance"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/control/tenancy"
+	"fairlane/service/control/usecases"
 	"fairlane/tenants"
 )
 
@@ -114,7 +116,7 @@ func (w *world) rollOut() {
 }
 
 // made matches random parts of answers.
-var made = regexp.MustCompile(`flt_[A-Za-z0-9_-]{43}`)
+var made = regexp.MustCompile(`flt_[A-Za-z0-9_-]{43}|m-[0-9a-f]{12}`)
 
 // ask sends a request of bob's and records its whole answer.
 func (w *world) ask(method, path, body string, header ...string) answer {
@@ -223,8 +225,40 @@ func (w *world) life() {
 	if _, err := s.UpdateTenant(ada, "lab", 0, tenancy.TenantInput{Name: "blue", Weight: 2000, PKey: 0x8002, Attachments: []tenancy.AttachmentInput{{Port: "h2"}, {Port: "h4"}}}); err != nil {
 		w.t.Fatal(err)
 	}
+	if err := w.maintain(ada, s); err != nil {
+		w.t.Fatal(err)
+	}
 	w.others("red goes", func() error { return s.DeleteTenant(ada, "lab", "red", 0) })
 	w.walk()
+}
+
+// maintain announces, changes and cancels maintenance. In a crowded world it touches red, too.
+func (w *world) maintain(ctx context.Context, s *usecases.Services) error {
+	w.t.Helper()
+	in := func(names ...string) maintenance.Input {
+		now := w.clock.read()
+		return maintenance.Input{StartsAt: now.Add(time.Hour), EndsAt: now.Add(2 * time.Hour), Text: control.MaintenanceText{EN: "firmware"}, Scope: control.MaintenanceScope{Tenants: names}}
+	}
+	touched := []string{"blue"}
+	w.others("maintenance of red", func() error {
+		touched = append(touched, "red")
+		_, err := s.AddMaintenance(ctx, "lab", in("red"))
+		return err
+	})
+	m, err := s.AddMaintenance(ctx, "lab", in(touched...))
+	if err != nil {
+		return err
+	}
+	w.clock.pass(time.Minute)
+	w.others("red is touched no more", func() error {
+		_, err := s.UpdateMaintenance(ctx, "lab", m.ID, 0, maintenance.Input{StartsAt: m.StartsAt, EndsAt: m.EndsAt, Text: m.Text, Scope: control.MaintenanceScope{Tenants: []string{"blue"}}})
+		return err
+	})
+	w.ask("GET", "/fabrics/lab/tenants/blue/maintenance", "")
+	w.ask("GET", "/fabrics/lab/events?kind=tenant.maintenance", "")
+	w.ask("GET", "/fabrics/lab/maintenance", "")
+	w.clock.pass(time.Minute)
+	return s.CancelMaintenance(ctx, "lab", m.ID, 0)
 }
 
 // TestOtherTenantsAreInvisibleToATenant runs the same sequence with and without other users: every answer that

@@ -229,6 +229,40 @@ TABLE idempotency_keys
     CREATE INDEX idempotency_keys_by_expiry ON public.idempotency_keys USING btree (expires_at_us)
     CREATE UNIQUE INDEX idempotency_keys_pkey ON public.idempotency_keys USING btree (actor, word)
 
+TABLE maintenance
+    id bigint NOT NULL IDENTITY
+    fabric_id bigint NOT NULL
+    name text NOT NULL
+    starts_at_us bigint NOT NULL
+    ends_at_us bigint NOT NULL
+    text_en text NOT NULL
+    text_zh text NOT NULL
+    tenants bytea NOT NULL
+    places bytea NOT NULL
+    whole bigint NOT NULL
+    author text NOT NULL
+    version bigint NOT NULL
+    created_at_us bigint NOT NULL
+    updated_at_us bigint NOT NULL
+    canceled_at_us bigint
+    CHECK ((length(name) = 14))
+    CHECK ((whole = ANY (ARRAY[(0)::bigint, (1)::bigint])))
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
+    PRIMARY KEY (id)
+    UNIQUE (name)
+    CREATE INDEX maintenance_by_end ON public.maintenance USING btree (fabric_id, ends_at_us)
+    CREATE UNIQUE INDEX maintenance_name_key ON public.maintenance USING btree (name)
+    CREATE UNIQUE INDEX maintenance_pkey ON public.maintenance USING btree (id)
+
+TABLE maintenance_tenants
+    maintenance_id bigint NOT NULL
+    tenant_id bigint NOT NULL
+    FOREIGN KEY (maintenance_id) REFERENCES maintenance(id) ON DELETE CASCADE
+    FOREIGN KEY (tenant_id) REFERENCES tenants(id) ON DELETE CASCADE
+    PRIMARY KEY (maintenance_id, tenant_id)
+    CREATE INDEX maintenance_of_tenant ON public.maintenance_tenants USING btree (tenant_id)
+    CREATE UNIQUE INDEX maintenance_tenants_pkey ON public.maintenance_tenants USING btree (maintenance_id, tenant_id)
+
 TABLE memberships
     id bigint NOT NULL IDENTITY
     account_id bigint NOT NULL
@@ -312,6 +346,19 @@ TABLE policy_parts
     PRIMARY KEY (fabric_id, kind, name, since)
     CREATE UNIQUE INDEX policy_parts_in_force ON public.policy_parts USING btree (fabric_id, kind, name) WHERE (until IS NULL)
     CREATE UNIQUE INDEX policy_parts_pkey ON public.policy_parts USING btree (fabric_id, kind, name, since)
+
+TABLE port_changes
+    fabric_id bigint NOT NULL
+    node_guid text NOT NULL
+    port_num bigint NOT NULL
+    state text NOT NULL
+    since_us bigint NOT NULL
+    seen_at_us bigint NOT NULL
+    CHECK (((port_num >= 0) AND (port_num <= 254)))
+    CHECK ((state = ANY (ARRAY['up'::text, 'down'::text, 'unknown'::text])))
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
+    PRIMARY KEY (fabric_id, node_guid, port_num)
+    CREATE UNIQUE INDEX port_changes_pkey ON public.port_changes USING btree (fabric_id, node_guid, port_num)
 
 TABLE rollout_devices
     rollout_id bigint NOT NULL

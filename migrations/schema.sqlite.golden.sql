@@ -175,6 +175,34 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at_us);
 
+CREATE TABLE maintenance (
+    id              INTEGER PRIMARY KEY,
+    fabric_id       INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,
+    name            TEXT NOT NULL UNIQUE CHECK (length(name) = 14),
+    starts_at_us    INTEGER NOT NULL,
+    ends_at_us      INTEGER NOT NULL,
+    text_en         TEXT NOT NULL,
+    text_zh         TEXT NOT NULL,
+    tenants         BLOB NOT NULL,
+    places          BLOB NOT NULL,
+    whole           INTEGER NOT NULL CHECK (whole IN (0, 1)),
+    author          TEXT NOT NULL,
+    version         INTEGER NOT NULL,
+    created_at_us   INTEGER NOT NULL,
+    updated_at_us   INTEGER NOT NULL,
+    canceled_at_us INTEGER
+);
+
+CREATE INDEX maintenance_by_end ON maintenance (fabric_id, ends_at_us);
+
+CREATE TABLE maintenance_tenants (
+    maintenance_id INTEGER NOT NULL REFERENCES maintenance (id) ON DELETE CASCADE,
+    tenant_id      INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    PRIMARY KEY (maintenance_id, tenant_id)
+);
+
+CREATE INDEX maintenance_of_tenant ON maintenance_tenants (tenant_id);
+
 CREATE TABLE "memberships" (
     id            INTEGER PRIMARY KEY,
     account_id    INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
@@ -252,6 +280,16 @@ CREATE TABLE policy_parts (
 );
 
 CREATE UNIQUE INDEX policy_parts_in_force ON policy_parts (fabric_id, kind, name) WHERE until IS NULL;
+
+CREATE TABLE port_changes (
+    fabric_id  INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,
+    node_guid  TEXT NOT NULL,
+    port_num   INTEGER NOT NULL CHECK (port_num BETWEEN 0 AND 254),
+    state      TEXT NOT NULL CHECK (state IN ('up', 'down', 'unknown')),
+    since_us   INTEGER NOT NULL,
+    seen_at_us INTEGER NOT NULL,
+    PRIMARY KEY (fabric_id, node_guid, port_num)
+);
 
 CREATE TABLE rollout_devices (
     rollout_id    INTEGER NOT NULL REFERENCES rollouts (id) ON DELETE CASCADE,

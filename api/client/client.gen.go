@@ -342,6 +342,63 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 	ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListMaintenance List announced maintenance, the one that begins last first
+	//
+	// Maintenance that ended or was canceled is listed only with `ended=true`. It is deleted 90 days after its end.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance (the `ListMaintenance` operationId).
+	ListMaintenance(ctx context.Context, fabric FabricPath, params *ListMaintenanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddMaintenanceWithBody Announce maintenance to the tenants that it touches
+	//
+	// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
+	AddMaintenanceWithBody(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddMaintenance Announce maintenance to the tenants that it touches
+	//
+	// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
+	AddMaintenance(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, body AddMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelMaintenance Cancel a maintenance
+	//
+	// It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `CancelMaintenance` operationId).
+	CancelMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *CancelMaintenanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMaintenance Show a maintenance
+	//
+	// With its scope, and the tenants that it touches.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `GetMaintenance` operationId).
+	GetMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutMaintenanceWithBody Change the period, text or scope of a maintenance
+	//
+	// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `PutMaintenance` operationId).
+	PutMaintenanceWithBody(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutMaintenance Change the period, text or scope of a maintenance
+	//
+	// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `PutMaintenance` operationId).
+	PutMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, body PutMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ManageFabric Take a released fabric under management again
 	//
 	// Nothing is written to devices. After a complete release, new baselines are recorded: the settings that a device has before Fairlane's next write to it. A fabric whose release is incomplete keeps its baselines. A fabric that is already managed stays unchanged.
@@ -945,6 +1002,13 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 	PutClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, body PutClassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListEndpoints List the ports of a tenant with their state, by port
+	//
+	// Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints (the `ListEndpoints` operationId).
+	ListEndpoints(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteFeed Delete a feed of a tenant with all its claims
 	//
 	// Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
@@ -976,6 +1040,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
 	PutFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTenantMaintenance List the maintenance that touches a tenant, the one that begins last first
+	//
+	// Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance (the `ListTenantMaintenance` operationId).
+	ListTenantMaintenance(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantMaintenanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListMembers List the users that have a role in a tenant
 	//
@@ -2157,6 +2228,133 @@ func (c *Client) PutFlows(ctx context.Context, fabric FabricPath, params *PutFlo
 // Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListLinksRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListMaintenance List announced maintenance, the one that begins last first
+//
+// Maintenance that ended or was canceled is listed only with `ended=true`. It is deleted 90 days after its end.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance (the `ListMaintenance` operationId).
+func (c *Client) ListMaintenance(ctx context.Context, fabric FabricPath, params *ListMaintenanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMaintenanceRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddMaintenanceWithBody Announce maintenance to the tenants that it touches
+//
+// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
+func (c *Client) AddMaintenanceWithBody(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddMaintenanceRequestWithBody(c.Server, fabric, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddMaintenance Announce maintenance to the tenants that it touches
+//
+// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
+func (c *Client) AddMaintenance(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, body AddMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddMaintenanceRequest(c.Server, fabric, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelMaintenance Cancel a maintenance
+//
+// It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `CancelMaintenance` operationId).
+func (c *Client) CancelMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *CancelMaintenanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelMaintenanceRequest(c.Server, fabric, maintenance, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMaintenance Show a maintenance
+//
+// With its scope, and the tenants that it touches.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `GetMaintenance` operationId).
+func (c *Client) GetMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMaintenanceRequest(c.Server, fabric, maintenance)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutMaintenanceWithBody Change the period, text or scope of a maintenance
+//
+// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `PutMaintenance` operationId).
+func (c *Client) PutMaintenanceWithBody(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutMaintenanceRequestWithBody(c.Server, fabric, maintenance, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutMaintenance Change the period, text or scope of a maintenance
+//
+// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `PutMaintenance` operationId).
+func (c *Client) PutMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, body PutMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutMaintenanceRequest(c.Server, fabric, maintenance, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3520,6 +3718,23 @@ func (c *Client) PutClass(ctx context.Context, fabric FabricPath, tenant TenantP
 	return c.Client.Do(req)
 }
 
+// ListEndpoints List the ports of a tenant with their state, by port
+//
+// Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints (the `ListEndpoints` operationId).
+func (c *Client) ListEndpoints(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEndpointsRequest(c.Server, fabric, tenant, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DeleteFeed Delete a feed of a tenant with all its claims
 //
 // Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
@@ -3582,6 +3797,23 @@ func (c *Client) PutFeedWithBody(ctx context.Context, fabric FabricPath, tenant 
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
 func (c *Client) PutFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutFeedRequest(c.Server, fabric, tenant, feed, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTenantMaintenance List the maintenance that touches a tenant, the one that begins last first
+//
+// Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance (the `ListTenantMaintenance` operationId).
+func (c *Client) ListTenantMaintenance(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantMaintenanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTenantMaintenanceRequest(c.Server, fabric, tenant, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7176,6 +7408,400 @@ func NewListLinksRequest(server string, fabric FabricPath, params *ListLinksPara
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListMaintenanceRequest constructs an http.Request for the ListMaintenance method
+func NewListMaintenanceRequest(server string, fabric FabricPath, params *ListMaintenanceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/maintenance", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Ended != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "ended", *params.Ended, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddMaintenanceRequest calls the generic AddMaintenance builder with application/json body
+func NewAddMaintenanceRequest(server string, fabric FabricPath, params *AddMaintenanceParams, body AddMaintenanceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddMaintenanceRequestWithBody(server, fabric, params, "application/json", bodyReader)
+}
+
+// NewAddMaintenanceRequestWithBody constructs an http.Request for the AddMaintenance method, with any body, and a specified content type
+func NewAddMaintenanceRequestWithBody(server string, fabric FabricPath, params *AddMaintenanceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/maintenance", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCancelMaintenanceRequest constructs an http.Request for the CancelMaintenance method
+func NewCancelMaintenanceRequest(server string, fabric FabricPath, maintenance MaintenancePath, params *CancelMaintenanceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "maintenance", maintenance, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/maintenance/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetMaintenanceRequest constructs an http.Request for the GetMaintenance method
+func NewGetMaintenanceRequest(server string, fabric FabricPath, maintenance MaintenancePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "maintenance", maintenance, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/maintenance/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutMaintenanceRequest calls the generic PutMaintenance builder with application/json body
+func NewPutMaintenanceRequest(server string, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, body PutMaintenanceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutMaintenanceRequestWithBody(server, fabric, maintenance, params, "application/json", bodyReader)
+}
+
+// NewPutMaintenanceRequestWithBody constructs an http.Request for the PutMaintenance method, with any body, and a specified content type
+func NewPutMaintenanceRequestWithBody(server string, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "maintenance", maintenance, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/maintenance/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -11433,6 +12059,86 @@ func NewPutClassRequestWithBody(server string, fabric FabricPath, tenant TenantP
 	return req, nil
 }
 
+// NewListEndpointsRequest constructs an http.Request for the ListEndpoints method
+func NewListEndpointsRequest(server string, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/tenants/%s/endpoints", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewDeleteFeedRequest constructs an http.Request for the DeleteFeed method
 func NewDeleteFeedRequest(server string, fabric FabricPath, tenant TenantPath, feed FeedPath, params *DeleteFeedParams) (*http.Request, error) {
 	var err error
@@ -11669,6 +12375,86 @@ func NewPutFeedRequestWithBody(server string, fabric FabricPath, tenant TenantPa
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListTenantMaintenanceRequest constructs an http.Request for the ListTenantMaintenance method
+func NewListTenantMaintenanceRequest(server string, fabric FabricPath, tenant TenantPath, params *ListTenantMaintenanceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/tenants/%s/maintenance", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -15549,6 +16335,69 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 	ListLinksWithResponse(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*ListLinksResponse, error)
 
+	// ListMaintenanceWithResponse List announced maintenance, the one that begins last first
+	//
+	// Maintenance that ended or was canceled is listed only with `ended=true`. It is deleted 90 days after its end.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance (the `ListMaintenance` operationId).
+	ListMaintenanceWithResponse(ctx context.Context, fabric FabricPath, params *ListMaintenanceParams, reqEditors ...RequestEditorFn) (*ListMaintenanceResponse, error)
+
+	// AddMaintenanceWithBodyWithResponse Announce maintenance to the tenants that it touches
+	//
+	// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
+	AddMaintenanceWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddMaintenanceResponse, error)
+
+	// AddMaintenanceWithResponse Announce maintenance to the tenants that it touches
+	//
+	// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
+	AddMaintenanceWithResponse(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, body AddMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*AddMaintenanceResponse, error)
+
+	// CancelMaintenanceWithResponse Cancel a maintenance
+	//
+	// It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `CancelMaintenance` operationId).
+	CancelMaintenanceWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *CancelMaintenanceParams, reqEditors ...RequestEditorFn) (*CancelMaintenanceResponse, error)
+
+	// GetMaintenanceWithResponse Show a maintenance
+	//
+	// With its scope, and the tenants that it touches.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `GetMaintenance` operationId).
+	GetMaintenanceWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, reqEditors ...RequestEditorFn) (*GetMaintenanceResponse, error)
+
+	// PutMaintenanceWithBodyWithResponse Change the period, text or scope of a maintenance
+	//
+	// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `PutMaintenance` operationId).
+	PutMaintenanceWithBodyWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutMaintenanceResponse, error)
+
+	// PutMaintenanceWithResponse Change the period, text or scope of a maintenance
+	//
+	// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `PutMaintenance` operationId).
+	PutMaintenanceWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, body PutMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutMaintenanceResponse, error)
+
 	// ManageFabricWithResponse Take a released fabric under management again
 	//
 	// Nothing is written to devices. After a complete release, new baselines are recorded: the settings that a device has before Fairlane's next write to it. A fabric whose release is incomplete keeps its baselines. A fabric that is already managed stays unchanged.
@@ -16230,6 +17079,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 	PutClassWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, body PutClassJSONRequestBody, reqEditors ...RequestEditorFn) (*PutClassResponse, error)
 
+	// ListEndpointsWithResponse List the ports of a tenant with their state, by port
+	//
+	// Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints (the `ListEndpoints` operationId).
+	ListEndpointsWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams, reqEditors ...RequestEditorFn) (*ListEndpointsResponse, error)
+
 	// DeleteFeedWithResponse Delete a feed of a tenant with all its claims
 	//
 	// Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
@@ -16265,6 +17123,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
 	PutFeedWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFeedResponse, error)
+
+	// ListTenantMaintenanceWithResponse List the maintenance that touches a tenant, the one that begins last first
+	//
+	// Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance (the `ListTenantMaintenance` operationId).
+	ListTenantMaintenanceWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantMaintenanceParams, reqEditors ...RequestEditorFn) (*ListTenantMaintenanceResponse, error)
 
 	// ListMembersWithResponse List the users that have a role in a tenant
 	//
@@ -18283,6 +19150,261 @@ func (r ListLinksResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListLinksResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListMaintenanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MaintenanceList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMaintenanceResponse) GetJSON200() *MaintenanceList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListMaintenanceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMaintenanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMaintenanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMaintenanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMaintenanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddMaintenanceResponse201Headers the declared response headers of an HTTP 201 response for AddMaintenance
+type AddMaintenanceResponse201Headers struct {
+	ETag     string
+	Location string
+}
+
+type AddMaintenanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Maintenance
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *AddMaintenanceResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddMaintenanceResponse) GetJSON201() *Maintenance {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddMaintenanceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddMaintenanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddMaintenanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddMaintenanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddMaintenanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelMaintenanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CancelMaintenanceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelMaintenanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelMaintenanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelMaintenanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelMaintenanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetMaintenanceResponse200Headers the declared response headers of an HTTP 200 response for GetMaintenance
+type GetMaintenanceResponse200Headers struct {
+	ETag string
+}
+
+type GetMaintenanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Maintenance
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetMaintenanceResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMaintenanceResponse) GetJSON200() *Maintenance {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetMaintenanceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMaintenanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMaintenanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMaintenanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMaintenanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutMaintenanceResponse200Headers the declared response headers of an HTTP 200 response for PutMaintenance
+type PutMaintenanceResponse200Headers struct {
+	ETag string
+}
+
+type PutMaintenanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Maintenance
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutMaintenanceResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutMaintenanceResponse) GetJSON200() *Maintenance {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutMaintenanceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutMaintenanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutMaintenanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutMaintenanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutMaintenanceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21104,6 +22226,54 @@ func (r PutClassResponse) ContentType() string {
 	return ""
 }
 
+type ListEndpointsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EndpointList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEndpointsResponse) GetJSON200() *EndpointList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListEndpointsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEndpointsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEndpointsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEndpointsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEndpointsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type DeleteFeedResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -21249,6 +22419,54 @@ func (r PutFeedResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutFeedResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTenantMaintenanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MaintenanceNoticeList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTenantMaintenanceResponse) GetJSON200() *MaintenanceNoticeList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListTenantMaintenanceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTenantMaintenanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTenantMaintenanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTenantMaintenanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTenantMaintenanceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -24781,6 +25999,111 @@ func (c *ClientWithResponses) ListLinksWithResponse(ctx context.Context, fabric 
 	return ParseListLinksResponse(rsp)
 }
 
+// ListMaintenanceWithResponse List announced maintenance, the one that begins last first
+//
+// Maintenance that ended or was canceled is listed only with `ended=true`. It is deleted 90 days after its end.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance (the `ListMaintenance` operationId).
+func (c *ClientWithResponses) ListMaintenanceWithResponse(ctx context.Context, fabric FabricPath, params *ListMaintenanceParams, reqEditors ...RequestEditorFn) (*ListMaintenanceResponse, error) {
+	rsp, err := c.ListMaintenance(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMaintenanceResponse(rsp)
+}
+
+// AddMaintenanceWithBodyWithResponse Announce maintenance to the tenants that it touches
+//
+// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
+func (c *ClientWithResponses) AddMaintenanceWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddMaintenanceResponse, error) {
+	rsp, err := c.AddMaintenanceWithBody(ctx, fabric, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddMaintenanceResponse(rsp)
+}
+
+// AddMaintenanceWithResponse Announce maintenance to the tenants that it touches
+//
+// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
+func (c *ClientWithResponses) AddMaintenanceWithResponse(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, body AddMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*AddMaintenanceResponse, error) {
+	rsp, err := c.AddMaintenance(ctx, fabric, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddMaintenanceResponse(rsp)
+}
+
+// CancelMaintenanceWithResponse Cancel a maintenance
+//
+// It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `CancelMaintenance` operationId).
+func (c *ClientWithResponses) CancelMaintenanceWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *CancelMaintenanceParams, reqEditors ...RequestEditorFn) (*CancelMaintenanceResponse, error) {
+	rsp, err := c.CancelMaintenance(ctx, fabric, maintenance, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelMaintenanceResponse(rsp)
+}
+
+// GetMaintenanceWithResponse Show a maintenance
+//
+// With its scope, and the tenants that it touches.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `GetMaintenance` operationId).
+func (c *ClientWithResponses) GetMaintenanceWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, reqEditors ...RequestEditorFn) (*GetMaintenanceResponse, error) {
+	rsp, err := c.GetMaintenance(ctx, fabric, maintenance, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMaintenanceResponse(rsp)
+}
+
+// PutMaintenanceWithBodyWithResponse Change the period, text or scope of a maintenance
+//
+// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `PutMaintenance` operationId).
+func (c *ClientWithResponses) PutMaintenanceWithBodyWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutMaintenanceResponse, error) {
+	rsp, err := c.PutMaintenanceWithBody(ctx, fabric, maintenance, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutMaintenanceResponse(rsp)
+}
+
+// PutMaintenanceWithResponse Change the period, text or scope of a maintenance
+//
+// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `PutMaintenance` operationId).
+func (c *ClientWithResponses) PutMaintenanceWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *PutMaintenanceParams, body PutMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutMaintenanceResponse, error) {
+	rsp, err := c.PutMaintenance(ctx, fabric, maintenance, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutMaintenanceResponse(rsp)
+}
+
 // ManageFabricWithResponse Take a released fabric under management again
 //
 // Nothing is written to devices. After a complete release, new baselines are recorded: the settings that a device has before Fairlane's next write to it. A fabric whose release is incomplete keeps its baselines. A fabric that is already managed stays unchanged.
@@ -25912,6 +27235,21 @@ func (c *ClientWithResponses) PutClassWithResponse(ctx context.Context, fabric F
 	return ParsePutClassResponse(rsp)
 }
 
+// ListEndpointsWithResponse List the ports of a tenant with their state, by port
+//
+// Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints (the `ListEndpoints` operationId).
+func (c *ClientWithResponses) ListEndpointsWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListEndpointsParams, reqEditors ...RequestEditorFn) (*ListEndpointsResponse, error) {
+	rsp, err := c.ListEndpoints(ctx, fabric, tenant, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEndpointsResponse(rsp)
+}
+
 // DeleteFeedWithResponse Delete a feed of a tenant with all its claims
 //
 // Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
@@ -25970,6 +27308,21 @@ func (c *ClientWithResponses) PutFeedWithResponse(ctx context.Context, fabric Fa
 		return nil, err
 	}
 	return ParsePutFeedResponse(rsp)
+}
+
+// ListTenantMaintenanceWithResponse List the maintenance that touches a tenant, the one that begins last first
+//
+// Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance (the `ListTenantMaintenance` operationId).
+func (c *ClientWithResponses) ListTenantMaintenanceWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantMaintenanceParams, reqEditors ...RequestEditorFn) (*ListTenantMaintenanceResponse, error) {
+	rsp, err := c.ListTenantMaintenance(ctx, fabric, tenant, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTenantMaintenanceResponse(rsp)
 }
 
 // ListMembersWithResponse List the users that have a role in a tenant
@@ -28147,6 +29500,213 @@ func ParseListLinksResponse(rsp *http.Response) (*ListLinksResponse, error) {
 	return response, nil
 }
 
+// ParseListMaintenanceResponse parses an HTTP response from a ListMaintenanceWithResponse call
+func ParseListMaintenanceResponse(rsp *http.Response) (*ListMaintenanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMaintenanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MaintenanceList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddMaintenanceResponse parses an HTTP response from a AddMaintenanceWithResponse call
+func ParseAddMaintenanceResponse(rsp *http.Response) (*AddMaintenanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddMaintenanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Maintenance
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers AddMaintenanceResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCancelMaintenanceResponse parses an HTTP response from a CancelMaintenanceWithResponse call
+func ParseCancelMaintenanceResponse(rsp *http.Response) (*CancelMaintenanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelMaintenanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetMaintenanceResponse parses an HTTP response from a GetMaintenanceWithResponse call
+func ParseGetMaintenanceResponse(rsp *http.Response) (*GetMaintenanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMaintenanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Maintenance
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetMaintenanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutMaintenanceResponse parses an HTTP response from a PutMaintenanceWithResponse call
+func ParsePutMaintenanceResponse(rsp *http.Response) (*PutMaintenanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutMaintenanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Maintenance
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutMaintenanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseManageFabricResponse parses an HTTP response from a ManageFabricWithResponse call
 func ParseManageFabricResponse(rsp *http.Response) (*ManageFabricResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -30215,6 +31775,39 @@ func ParsePutClassResponse(rsp *http.Response) (*PutClassResponse, error) {
 	return response, nil
 }
 
+// ParseListEndpointsResponse parses an HTTP response from a ListEndpointsWithResponse call
+func ParseListEndpointsResponse(rsp *http.Response) (*ListEndpointsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEndpointsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EndpointList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseDeleteFeedResponse parses an HTTP response from a DeleteFeedWithResponse call
 func ParseDeleteFeedResponse(rsp *http.Response) (*DeleteFeedResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -30331,6 +31924,39 @@ func ParsePutFeedResponse(rsp *http.Response) (*PutFeedResponse, error) {
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListTenantMaintenanceResponse parses an HTTP response from a ListTenantMaintenanceWithResponse call
+func ParseListTenantMaintenanceResponse(rsp *http.Response) (*ListTenantMaintenanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTenantMaintenanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MaintenanceNoticeList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil

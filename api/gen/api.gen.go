@@ -406,6 +406,27 @@ func (e DeviceUpdatePolicy) Valid() bool {
 	}
 }
 
+// Defines values for EndpointState.
+const (
+	EndpointStateDown    EndpointState = "down"
+	EndpointStateUnknown EndpointState = "unknown"
+	EndpointStateUp      EndpointState = "up"
+)
+
+// Valid indicates whether the value is a known member of the EndpointState enum.
+func (e EndpointState) Valid() bool {
+	switch e {
+	case EndpointStateDown:
+		return true
+	case EndpointStateUnknown:
+		return true
+	case EndpointStateUp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FabricManagement.
 const (
 	FabricManagementManaged   FabricManagement = "managed"
@@ -568,6 +589,30 @@ const (
 func (e HealthStatus) Valid() bool {
 	switch e {
 	case HealthStatusOk:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MaintenanceState.
+const (
+	MaintenanceStateActive   MaintenanceState = "active"
+	MaintenanceStateCanceled MaintenanceState = "canceled"
+	MaintenanceStateEnded    MaintenanceState = "ended"
+	MaintenanceStatePlanned  MaintenanceState = "planned"
+)
+
+// Valid indicates whether the value is a known member of the MaintenanceState enum.
+func (e MaintenanceState) Valid() bool {
+	switch e {
+	case MaintenanceStateActive:
+		return true
+	case MaintenanceStateCanceled:
+		return true
+	case MaintenanceStateEnded:
+		return true
+	case MaintenanceStatePlanned:
 		return true
 	default:
 		return false
@@ -2145,6 +2190,49 @@ type DriftPolicyUpdate struct {
 	WindowS         *int          `json:"window_s,omitempty"`
 }
 
+// Endpoint defines model for Endpoint.
+type Endpoint struct {
+	// Classes Classes of the tenant whose declared flows begin or end at the port, by name. Flows without a class are not counted.
+	Classes []Name `json:"classes"`
+
+	// Functions Virtual functions of the port that the tenant's workloads held in the latest measurement (RoCE), as the port's host reported. Absent if none was measured.
+	Functions *int `json:"functions,omitempty"`
+
+	// FunctionsSentBps What they sent together. Absent with `functions`.
+	FunctionsSentBps *int64 `json:"functions_sent_bps,omitempty"`
+
+	// Name Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
+	Name *PortName `json:"name,omitempty"`
+
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	Port Port `json:"port"`
+
+	// RateBps Data rate of the port's link in one direction. Absent without a link.
+	RateBps *int64 `json:"rate_bps,omitempty"`
+
+	// SeenAt Time of the latest scan that found the port, rounded down to the hour. Absent if no scan found it.
+	SeenAt *time.Time `json:"seen_at,omitempty"`
+	SL     *SL        `json:"sl,omitempty"`
+
+	// State State of the port's link as of the latest scan. `up`: both ends were up. `down`: the port had no link, or an end was down. `unknown`: the scan did not find the port, or there was none.
+	State EndpointState `json:"state"`
+
+	// StateSince Time of the scan that found the state first, rounded down to the minute. Absent if no scan found another state.
+	StateSince *time.Time `json:"state_since,omitempty"`
+}
+
+// EndpointList defines model for EndpointList.
+type EndpointList struct {
+	Items      []Endpoint `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+
+	// Series Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
+	Series SeriesState `json:"series"`
+}
+
+// EndpointState State of the port's link as of the latest scan. `up`: both ends were up. `down`: the port had no link, or an end was down. `unknown`: the scan did not find the port, or there was none.
+type EndpointState string
+
 // EntitledNow Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
 type EntitledNow = int64
 
@@ -2837,6 +2925,101 @@ type LinkUse struct {
 
 	// Use Delivered over capacity; absent when either is unknown.
 	Use *float64 `json:"use,omitempty"`
+}
+
+// Maintenance defines model for Maintenance.
+type Maintenance struct {
+	Author     string     `json:"author"`
+	CanceledAt *time.Time `json:"canceled_at,omitempty"`
+	CreatedAt  time.Time  `json:"created_at"`
+	EndsAt     time.Time  `json:"ends_at"`
+
+	// ID The identifier of a maintenance. It is random.
+	ID MaintenanceID `json:"id"`
+
+	// Scope What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later.
+	Scope    MaintenanceScope `json:"scope"`
+	StartsAt time.Time        `json:"starts_at"`
+
+	// State `planned`: it has not begun. `active`: its period has begun and not ended.
+	State MaintenanceState `json:"state"`
+
+	// Text What tenants read, as plain text, in at least one language.
+	Text MaintenanceText `json:"text"`
+
+	// Touches The tenants that it touches, by name. They were determined when the scope was set, except for the whole fabric.
+	Touches   []Name    `json:"touches"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Version   int64     `json:"version"`
+}
+
+// MaintenanceID The identifier of a maintenance. It is random.
+type MaintenanceID = string
+
+// MaintenanceList defines model for MaintenanceList.
+type MaintenanceList struct {
+	Items      []Maintenance `json:"items"`
+	NextCursor *string       `json:"next_cursor,omitempty"`
+}
+
+// MaintenanceNotice defines model for MaintenanceNotice.
+type MaintenanceNotice struct {
+	// EndsAt A whole minute.
+	EndsAt time.Time `json:"ends_at"`
+
+	// ID The identifier of a maintenance. It is random.
+	ID MaintenanceID `json:"id"`
+
+	// StartsAt A whole minute.
+	StartsAt time.Time `json:"starts_at"`
+
+	// State `planned`: it has not begun. `active`: its period has begun and not ended.
+	State MaintenanceState `json:"state"`
+
+	// Text What tenants read, as plain text, in at least one language.
+	Text MaintenanceText `json:"text"`
+}
+
+// MaintenanceNoticeList defines model for MaintenanceNoticeList.
+type MaintenanceNoticeList struct {
+	Items      []MaintenanceNotice `json:"items"`
+	NextCursor *string             `json:"next_cursor,omitempty"`
+}
+
+// MaintenancePut defines model for MaintenancePut.
+type MaintenancePut struct {
+	// EndsAt End of the period: later than now, at most 31 days after the begin, and within 366 days.
+	EndsAt time.Time `json:"ends_at"`
+
+	// Scope What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later.
+	Scope *MaintenanceScope `json:"scope,omitempty"`
+
+	// StartsAt Begin of the period.
+	StartsAt time.Time `json:"starts_at"`
+
+	// Text What tenants read, as plain text, in at least one language.
+	Text MaintenanceText `json:"text"`
+}
+
+// MaintenanceScope What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later.
+type MaintenanceScope struct {
+	// Places Switches, hosts and ports, which stand for their links, by a name that is unique on the latest snapshot. The maintenance touches the tenants whose traffic can use one of them: those with a port there, and for links between switches, those with ports on more than one switch.
+	Places []string `json:"places,omitempty"`
+
+	// Tenants Tenants that it touches.
+	Tenants []Name `json:"tenants,omitempty"`
+}
+
+// MaintenanceState `planned`: it has not begun. `active`: its period has begun and not ended.
+type MaintenanceState string
+
+// MaintenanceText What tenants read, as plain text, in at least one language.
+type MaintenanceText struct {
+	// En In English.
+	En *string `json:"en,omitempty"`
+
+	// Zh In Chinese.
+	Zh *string `json:"zh,omitempty"`
 }
 
 // MapEdge defines model for MapEdge.
@@ -4761,6 +4944,9 @@ type IfMatch = string
 // Limit defines model for Limit.
 type Limit = int
 
+// MaintenancePath The identifier of a maintenance. It is random.
+type MaintenancePath = MaintenanceID
+
 // OidcCode defines model for OidcCode.
 type OidcCode = string
 
@@ -5119,6 +5305,46 @@ type ListLinksParams struct {
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListMaintenanceParams defines parameters for ListMaintenance.
+type ListMaintenanceParams struct {
+	// Ended Whether to list maintenance that ended or was canceled, too.
+	Ended *bool `form:"ended,omitempty" json:"ended,omitempty"`
+
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// AddMaintenanceParams defines parameters for AddMaintenance.
+type AddMaintenanceParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CancelMaintenanceParams defines parameters for CancelMaintenance.
+type CancelMaintenanceParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PutMaintenanceParams defines parameters for PutMaintenance.
+type PutMaintenanceParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ManageFabricParams defines parameters for ManageFabric.
@@ -5555,6 +5781,15 @@ type PutClassParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListEndpointsParams defines parameters for ListEndpoints.
+type ListEndpointsParams struct {
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // DeleteFeedParams defines parameters for DeleteFeed.
 type DeleteFeedParams struct {
 	// DryRun Return what would change, and store nothing.
@@ -5571,6 +5806,15 @@ type PutFeedParams struct {
 
 	// IfMatch The ETag of the version to change, `"0"` for a feed that does not exist yet, or `*` for either. The header is required; without it the request fails with 428.
 	IfMatch *string `json:"If-Match,omitempty"`
+}
+
+// ListTenantMaintenanceParams defines parameters for ListTenantMaintenance.
+type ListTenantMaintenanceParams struct {
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListMembersParams defines parameters for ListMembers.
@@ -5964,6 +6208,12 @@ type PutDriftPolicyJSONRequestBody = DriftPolicyUpdate
 
 // PutFlowsJSONRequestBody defines body for PutFlows for application/json ContentType.
 type PutFlowsJSONRequestBody = FlowSetUpdate
+
+// AddMaintenanceJSONRequestBody defines body for AddMaintenance for application/json ContentType.
+type AddMaintenanceJSONRequestBody = MaintenancePut
+
+// PutMaintenanceJSONRequestBody defines body for PutMaintenance for application/json ContentType.
+type PutMaintenanceJSONRequestBody = MaintenancePut
 
 // PutFabricMemberJSONRequestBody defines body for PutFabricMember for application/json ContentType.
 type PutFabricMemberJSONRequestBody = FabricMemberPut

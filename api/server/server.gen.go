@@ -99,6 +99,21 @@ type ServerInterface interface {
 	// ListLinks List links with their planned and measured use
 	// (GET /api/v1/fabrics/{fabric}/links)
 	ListLinks(c *gin.Context, fabric FabricPath, params ListLinksParams)
+	// ListMaintenance List announced maintenance, the one that begins last first
+	// (GET /api/v1/fabrics/{fabric}/maintenance)
+	ListMaintenance(c *gin.Context, fabric FabricPath, params ListMaintenanceParams)
+	// AddMaintenance Announce maintenance to the tenants that it touches
+	// (POST /api/v1/fabrics/{fabric}/maintenance)
+	AddMaintenance(c *gin.Context, fabric FabricPath, params AddMaintenanceParams)
+	// CancelMaintenance Cancel a maintenance
+	// (DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance})
+	CancelMaintenance(c *gin.Context, fabric FabricPath, maintenance MaintenancePath, params CancelMaintenanceParams)
+	// GetMaintenance Show a maintenance
+	// (GET /api/v1/fabrics/{fabric}/maintenance/{maintenance})
+	GetMaintenance(c *gin.Context, fabric FabricPath, maintenance MaintenancePath)
+	// PutMaintenance Change the period, text or scope of a maintenance
+	// (PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance})
+	PutMaintenance(c *gin.Context, fabric FabricPath, maintenance MaintenancePath, params PutMaintenanceParams)
 	// ManageFabric Take a released fabric under management again
 	// (POST /api/v1/fabrics/{fabric}/manage)
 	ManageFabric(c *gin.Context, fabric FabricPath, params ManageFabricParams)
@@ -270,6 +285,9 @@ type ServerInterface interface {
 	// PutClass Change the weight of a class
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class})
 	PutClass(c *gin.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params PutClassParams)
+	// ListEndpoints List the ports of a tenant with their state, by port
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints)
+	ListEndpoints(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListEndpointsParams)
 	// DeleteFeed Delete a feed of a tenant with all its claims
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
 	DeleteFeed(c *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params DeleteFeedParams)
@@ -279,6 +297,9 @@ type ServerInterface interface {
 	// PutFeed Replace the set of ports that a feed claims for a tenant
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
 	PutFeed(c *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params PutFeedParams)
+	// ListTenantMaintenance List the maintenance that touches a tenant, the one that begins last first
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance)
+	ListTenantMaintenance(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListTenantMaintenanceParams)
 	// ListMembers List the users that have a role in a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members)
 	ListMembers(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListMembersParams)
@@ -1904,6 +1925,281 @@ func (siw *ServerInterfaceWrapper) ListLinks(c *gin.Context) {
 	}
 
 	siw.Handler.ListLinks(c, fabric, params)
+}
+
+// ListMaintenance operation middleware
+func (siw *ServerInterfaceWrapper) ListMaintenance(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMaintenanceParams
+
+	// ------------- Optional query parameter "ended" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "ended", c.Request.URL.Query(), &params.Ended, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter ended: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListMaintenance(c, fabric, params)
+}
+
+// AddMaintenance operation middleware
+func (siw *ServerInterfaceWrapper) AddMaintenance(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params AddMaintenanceParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.AddMaintenance(c, fabric, params)
+}
+
+// CancelMaintenance operation middleware
+func (siw *ServerInterfaceWrapper) CancelMaintenance(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "maintenance" -------------
+	var maintenance MaintenancePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "maintenance", c.Param("maintenance"), &maintenance, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter maintenance: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CancelMaintenanceParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CancelMaintenance(c, fabric, maintenance, params)
+}
+
+// GetMaintenance operation middleware
+func (siw *ServerInterfaceWrapper) GetMaintenance(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "maintenance" -------------
+	var maintenance MaintenancePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "maintenance", c.Param("maintenance"), &maintenance, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter maintenance: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetMaintenance(c, fabric, maintenance)
+}
+
+// PutMaintenance operation middleware
+func (siw *ServerInterfaceWrapper) PutMaintenance(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "maintenance" -------------
+	var maintenance MaintenancePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "maintenance", c.Param("maintenance"), &maintenance, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter maintenance: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutMaintenanceParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutMaintenance(c, fabric, maintenance, params)
 }
 
 // ManageFabric operation middleware
@@ -4841,6 +5137,59 @@ func (siw *ServerInterfaceWrapper) PutClass(c *gin.Context) {
 	siw.Handler.PutClass(c, fabric, tenant, class, params)
 }
 
+// ListEndpoints operation middleware
+func (siw *ServerInterfaceWrapper) ListEndpoints(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListEndpointsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListEndpoints(c, fabric, tenant, params)
+}
+
 // DeleteFeed operation middleware
 func (siw *ServerInterfaceWrapper) DeleteFeed(c *gin.Context) {
 
@@ -5032,6 +5381,59 @@ func (siw *ServerInterfaceWrapper) PutFeed(c *gin.Context) {
 	}
 
 	siw.Handler.PutFeed(c, fabric, tenant, feed, params)
+}
+
+// ListTenantMaintenance operation middleware
+func (siw *ServerInterfaceWrapper) ListTenantMaintenance(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTenantMaintenanceParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListTenantMaintenance(c, fabric, tenant, params)
 }
 
 // ListMembers operation middleware
@@ -7220,6 +7622,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.DeleteAttachment)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.GetAttachment)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.PutAttachment)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/endpoints", wrapper.ListEndpoints)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/feeds", wrapper.ListFeeds)
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/feeds/:feed", wrapper.DeleteFeed)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/feeds/:feed", wrapper.GetFeed)
@@ -7276,6 +7679,12 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/now", wrapper.GetTenantNow)
 	router.GET(options.BaseURL+"/api/v1/search", wrapper.Search)
 	router.POST(options.BaseURL+"/api/v1/me/session/extend", wrapper.ExtendSession)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/maintenance", wrapper.ListMaintenance)
+	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/maintenance", wrapper.AddMaintenance)
+	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/maintenance/:maintenance", wrapper.CancelMaintenance)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/maintenance/:maintenance", wrapper.GetMaintenance)
+	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/maintenance/:maintenance", wrapper.PutMaintenance)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/maintenance", wrapper.ListTenantMaintenance)
 	router.GET(options.BaseURL+"/api/v1/silences", wrapper.ListSilences)
 	router.POST(options.BaseURL+"/api/v1/silences", wrapper.AddSilence)
 	router.DELETE(options.BaseURL+"/api/v1/silences/:silence", wrapper.ExpireSilence)
@@ -8449,6 +8858,230 @@ type ListLinksdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListLinksdefaultApplicationProblemPlusJSONResponse) VisitListLinksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMaintenanceRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params ListMaintenanceParams
+}
+
+type ListMaintenanceResponseObject interface {
+	VisitListMaintenanceResponse(w http.ResponseWriter) error
+}
+
+type ListMaintenance200JSONResponse MaintenanceList
+
+func (response ListMaintenance200JSONResponse) VisitListMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMaintenancedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListMaintenancedefaultApplicationProblemPlusJSONResponse) VisitListMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddMaintenanceRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params AddMaintenanceParams
+	Body   *AddMaintenanceJSONRequestBody
+}
+
+type AddMaintenanceResponseObject interface {
+	VisitAddMaintenanceResponse(w http.ResponseWriter) error
+}
+
+type AddMaintenance201ResponseHeaders struct {
+	ETag     string
+	Location string
+}
+
+type AddMaintenance201JSONResponse struct {
+	Body    Maintenance
+	Headers AddMaintenance201ResponseHeaders
+}
+
+func (response AddMaintenance201JSONResponse) VisitAddMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddMaintenancedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AddMaintenancedefaultApplicationProblemPlusJSONResponse) VisitAddMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelMaintenanceRequestObject struct {
+	Fabric      FabricPath      `json:"fabric"`
+	Maintenance MaintenancePath `json:"maintenance"`
+	Params      CancelMaintenanceParams
+}
+
+type CancelMaintenanceResponseObject interface {
+	VisitCancelMaintenanceResponse(w http.ResponseWriter) error
+}
+
+type CancelMaintenance204Response struct {
+}
+
+func (response CancelMaintenance204Response) VisitCancelMaintenanceResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type CancelMaintenancedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelMaintenancedefaultApplicationProblemPlusJSONResponse) VisitCancelMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMaintenanceRequestObject struct {
+	Fabric      FabricPath      `json:"fabric"`
+	Maintenance MaintenancePath `json:"maintenance"`
+}
+
+type GetMaintenanceResponseObject interface {
+	VisitGetMaintenanceResponse(w http.ResponseWriter) error
+}
+
+type GetMaintenance200ResponseHeaders struct {
+	ETag string
+}
+
+type GetMaintenance200JSONResponse struct {
+	Body    Maintenance
+	Headers GetMaintenance200ResponseHeaders
+}
+
+func (response GetMaintenance200JSONResponse) VisitGetMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMaintenancedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetMaintenancedefaultApplicationProblemPlusJSONResponse) VisitGetMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutMaintenanceRequestObject struct {
+	Fabric      FabricPath      `json:"fabric"`
+	Maintenance MaintenancePath `json:"maintenance"`
+	Params      PutMaintenanceParams
+	Body        *PutMaintenanceJSONRequestBody
+}
+
+type PutMaintenanceResponseObject interface {
+	VisitPutMaintenanceResponse(w http.ResponseWriter) error
+}
+
+type PutMaintenance200ResponseHeaders struct {
+	ETag string
+}
+
+type PutMaintenance200JSONResponse struct {
+	Body    Maintenance
+	Headers PutMaintenance200ResponseHeaders
+}
+
+func (response PutMaintenance200JSONResponse) VisitPutMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutMaintenancedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutMaintenancedefaultApplicationProblemPlusJSONResponse) VisitPutMaintenanceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -10914,6 +11547,47 @@ func (response PutClassdefaultApplicationProblemPlusJSONResponse) VisitPutClassR
 	return err
 }
 
+type ListEndpointsRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+	Params ListEndpointsParams
+}
+
+type ListEndpointsResponseObject interface {
+	VisitListEndpointsResponse(w http.ResponseWriter) error
+}
+
+type ListEndpoints200JSONResponse EndpointList
+
+func (response ListEndpoints200JSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEndpointsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListEndpointsdefaultApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteFeedRequestObject struct {
 	Fabric FabricPath `json:"fabric"`
 	Tenant TenantPath `json:"tenant"`
@@ -11039,6 +11713,47 @@ type PutFeeddefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutFeeddefaultApplicationProblemPlusJSONResponse) VisitPutFeedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTenantMaintenanceRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+	Params ListTenantMaintenanceParams
+}
+
+type ListTenantMaintenanceResponseObject interface {
+	VisitListTenantMaintenanceResponse(w http.ResponseWriter) error
+}
+
+type ListTenantMaintenance200JSONResponse MaintenanceNoticeList
+
+func (response ListTenantMaintenance200JSONResponse) VisitListTenantMaintenanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTenantMaintenancedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListTenantMaintenancedefaultApplicationProblemPlusJSONResponse) VisitListTenantMaintenanceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -13802,6 +14517,21 @@ type StrictServerInterface interface {
 	// ListLinks List links with their planned and measured use
 	// (GET /api/v1/fabrics/{fabric}/links)
 	ListLinks(ctx context.Context, request ListLinksRequestObject) (ListLinksResponseObject, error)
+	// ListMaintenance List announced maintenance, the one that begins last first
+	// (GET /api/v1/fabrics/{fabric}/maintenance)
+	ListMaintenance(ctx context.Context, request ListMaintenanceRequestObject) (ListMaintenanceResponseObject, error)
+	// AddMaintenance Announce maintenance to the tenants that it touches
+	// (POST /api/v1/fabrics/{fabric}/maintenance)
+	AddMaintenance(ctx context.Context, request AddMaintenanceRequestObject) (AddMaintenanceResponseObject, error)
+	// CancelMaintenance Cancel a maintenance
+	// (DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance})
+	CancelMaintenance(ctx context.Context, request CancelMaintenanceRequestObject) (CancelMaintenanceResponseObject, error)
+	// GetMaintenance Show a maintenance
+	// (GET /api/v1/fabrics/{fabric}/maintenance/{maintenance})
+	GetMaintenance(ctx context.Context, request GetMaintenanceRequestObject) (GetMaintenanceResponseObject, error)
+	// PutMaintenance Change the period, text or scope of a maintenance
+	// (PUT /api/v1/fabrics/{fabric}/maintenance/{maintenance})
+	PutMaintenance(ctx context.Context, request PutMaintenanceRequestObject) (PutMaintenanceResponseObject, error)
 	// ManageFabric Take a released fabric under management again
 	// (POST /api/v1/fabrics/{fabric}/manage)
 	ManageFabric(ctx context.Context, request ManageFabricRequestObject) (ManageFabricResponseObject, error)
@@ -13973,6 +14703,9 @@ type StrictServerInterface interface {
 	// PutClass Change the weight of a class
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class})
 	PutClass(ctx context.Context, request PutClassRequestObject) (PutClassResponseObject, error)
+	// ListEndpoints List the ports of a tenant with their state, by port
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints)
+	ListEndpoints(ctx context.Context, request ListEndpointsRequestObject) (ListEndpointsResponseObject, error)
 	// DeleteFeed Delete a feed of a tenant with all its claims
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
 	DeleteFeed(ctx context.Context, request DeleteFeedRequestObject) (DeleteFeedResponseObject, error)
@@ -13982,6 +14715,9 @@ type StrictServerInterface interface {
 	// PutFeed Replace the set of ports that a feed claims for a tenant
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
 	PutFeed(ctx context.Context, request PutFeedRequestObject) (PutFeedResponseObject, error)
+	// ListTenantMaintenance List the maintenance that touches a tenant, the one that begins last first
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance)
+	ListTenantMaintenance(ctx context.Context, request ListTenantMaintenanceRequestObject) (ListTenantMaintenanceResponseObject, error)
 	// ListMembers List the users that have a role in a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members)
 	ListMembers(ctx context.Context, request ListMembersRequestObject) (ListMembersResponseObject, error)
@@ -15024,6 +15760,179 @@ func (sh *strictHandler) ListLinks(ctx *gin.Context, fabric FabricPath, params L
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListLinksResponseObject); ok {
 		if err := validResponse.VisitListLinksResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMaintenance operation middleware
+func (sh *strictHandler) ListMaintenance(ctx *gin.Context, fabric FabricPath, params ListMaintenanceParams) {
+	var request ListMaintenanceRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMaintenance(ctx, request.(ListMaintenanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMaintenance")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListMaintenanceResponseObject); ok {
+		if err := validResponse.VisitListMaintenanceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AddMaintenance operation middleware
+func (sh *strictHandler) AddMaintenance(ctx *gin.Context, fabric FabricPath, params AddMaintenanceParams) {
+	var request AddMaintenanceRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	var body AddMaintenanceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddMaintenance(ctx, request.(AddMaintenanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddMaintenance")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(AddMaintenanceResponseObject); ok {
+		if err := validResponse.VisitAddMaintenanceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelMaintenance operation middleware
+func (sh *strictHandler) CancelMaintenance(ctx *gin.Context, fabric FabricPath, maintenance MaintenancePath, params CancelMaintenanceParams) {
+	var request CancelMaintenanceRequestObject
+
+	request.Fabric = fabric
+	request.Maintenance = maintenance
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelMaintenance(ctx, request.(CancelMaintenanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelMaintenance")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CancelMaintenanceResponseObject); ok {
+		if err := validResponse.VisitCancelMaintenanceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetMaintenance operation middleware
+func (sh *strictHandler) GetMaintenance(ctx *gin.Context, fabric FabricPath, maintenance MaintenancePath) {
+	var request GetMaintenanceRequestObject
+
+	request.Fabric = fabric
+	request.Maintenance = maintenance
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMaintenance(ctx, request.(GetMaintenanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMaintenance")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetMaintenanceResponseObject); ok {
+		if err := validResponse.VisitGetMaintenanceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutMaintenance operation middleware
+func (sh *strictHandler) PutMaintenance(ctx *gin.Context, fabric FabricPath, maintenance MaintenancePath, params PutMaintenanceParams) {
+	var request PutMaintenanceRequestObject
+
+	request.Fabric = fabric
+	request.Maintenance = maintenance
+	request.Params = params
+
+	var body PutMaintenanceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutMaintenance(ctx, request.(PutMaintenanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutMaintenance")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutMaintenanceResponseObject); ok {
+		if err := validResponse.VisitPutMaintenanceResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -16925,6 +17834,34 @@ func (sh *strictHandler) PutClass(ctx *gin.Context, fabric FabricPath, tenant Te
 	}
 }
 
+// ListEndpoints operation middleware
+func (sh *strictHandler) ListEndpoints(ctx *gin.Context, fabric FabricPath, tenant TenantPath, params ListEndpointsParams) {
+	var request ListEndpointsRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEndpoints(ctx, request.(ListEndpointsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEndpoints")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListEndpointsResponseObject); ok {
+		if err := validResponse.VisitListEndpointsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DeleteFeed operation middleware
 func (sh *strictHandler) DeleteFeed(ctx *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params DeleteFeedParams) {
 	var request DeleteFeedRequestObject
@@ -17022,6 +17959,34 @@ func (sh *strictHandler) PutFeed(ctx *gin.Context, fabric FabricPath, tenant Ten
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(PutFeedResponseObject); ok {
 		if err := validResponse.VisitPutFeedResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListTenantMaintenance operation middleware
+func (sh *strictHandler) ListTenantMaintenance(ctx *gin.Context, fabric FabricPath, tenant TenantPath, params ListTenantMaintenanceParams) {
+	var request ListTenantMaintenanceRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTenantMaintenance(ctx, request.(ListTenantMaintenanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTenantMaintenance")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListTenantMaintenanceResponseObject); ok {
+		if err := validResponse.VisitListTenantMaintenanceResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

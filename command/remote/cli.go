@@ -44,7 +44,7 @@ func New(o Options) []*cobra.Command {
 		o.Args = os.Args
 	}
 	c := &cli{getenv: o.Getenv, admit: o.Admit, texts: texts(i18n.Asked(o.Args), o.Getenv)}
-	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.baseline(), c.driftPolicy(), c.share(), c.series(), c.alert(), c.objective(), c.audit(),
+	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.baseline(), c.driftPolicy(), c.share(), c.series(), c.alert(), c.objective(), c.maintenance(), c.audit(),
 		c.policy(), c.option(), c.attachment(), c.feed(), c.class(), c.simulation(), c.calibration(), c.settings(),
 		c.apply(), c.status(), c.login(), c.logout(), c.whoami(), c.password(), c.user(), c.role(), c.token(), c.member(), c.serviceAccount()}
 	for _, cmd := range all {

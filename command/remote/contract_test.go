@@ -63,7 +63,8 @@ func reach() map[string]string {
 		"updateTenant": "tenant set red --weight 2", "deleteTenant": "tenant delete red",
 		"listAttachments": "attachment list --tenant red", "addAttachment": "attachment add h1 --tenant red", "getAttachment": "attachment show h1 --tenant red",
 		"putAttachment": "attachment set h1 --tenant red --sl 2", "deleteAttachment": "attachment delete h1 --tenant red",
-		"listFeeds": "feed list", "getFeed": "feed show x --tenant red", "deleteFeed": "feed delete x --tenant red",
+		"listEndpoints": "tenant endpoints red",
+		"listFeeds":     "feed list", "getFeed": "feed show x --tenant red", "deleteFeed": "feed delete x --tenant red",
 		"putFeed":     "!the set of ports comes from the system that claims them, not from a person",
 		"listClasses": "class list --tenant red", "addClass": "class add bulk --tenant red --weight 1", "getClass": "class show bulk --tenant red",
 		"putClass": "class set bulk --tenant red --weight 2", "deleteClass": "class delete bulk --tenant red",
@@ -84,6 +85,8 @@ func reach() map[string]string {
 		"listSimulations": "simulation list", "startSimulation": "simulation start --plan 3f9a61c2", "getSimulation": "simulation show 1", "cancelSimulation": "simulation cancel 1",
 		"listCalibrations": "calibration list", "startCalibration": "calibration start --profile x", "getCalibration": "calibration show 1", "cancelCalibration": "calibration cancel 1",
 		"listSilences": "alert silence list", "addSilence": "alert silence add alertname=A --for 1h --comment x", "expireSilence": "alert silence expire 1",
+		"listMaintenance": "maintenance list", "addMaintenance": "maintenance add --start 2026-12-01T20:00:00Z --for 1h --text x", "getMaintenance": "maintenance show m-0a1b2c3d4e5f",
+		"putMaintenance": "maintenance set m-0a1b2c3d4e5f --text x", "cancelMaintenance": "maintenance cancel m-0a1b2c3d4e5f", "listTenantMaintenance": "maintenance list --tenant red",
 		"listAudit": "audit list", "verifyAudit": "audit verify", "getSettings": "settings show", "putSettings": "settings set --task-limit 5",
 	}
 }

@@ -47,6 +47,7 @@ func (c *cli) tenant() *cobra.Command {
 	c.long("", show)
 	return c.noun("tenant", create, set, del, apply, show,
 		c.verb("tenant", "list", "  fairlane tenant list", cobra.NoArgs, listed(c, c.pick, c.tenantPage, c.tenantTable)),
+		c.endpoints(),
 		c.verb("tenant", "export", "  fairlane tenant export > tenants.yaml", cobra.NoArgs, c.tenantExport),
 	)
 }

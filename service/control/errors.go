@@ -202,6 +202,7 @@ var kinds = map[string]phrase.Text{
 	"group":                           phrase.Of("kind.group"),
 	"feed":                            phrase.Of("kind.feed"),
 	"flows of":                        phrase.Of("kind.flows"),
+	"maintenance":                     phrase.Of("kind.maintenance"),
 	"measurement of":                  phrase.Of("kind.measurement"),
 	"member":                          phrase.Of("kind.member"),
 	"membership":                      phrase.Of("kind.membership"),

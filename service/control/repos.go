@@ -52,6 +52,7 @@ type Repos interface {
 	TenantConflictRepo
 	ObjectiveRepo
 	SilenceRepo
+	MaintenanceRepo
 	AuditSinkRepo
 	SeriesManagerRepo
 }
@@ -74,6 +75,10 @@ type FabricRepo interface {
 	// Snapshot returns a snapshot with its topology; an empty sha means the latest.
 	Snapshot(ctx context.Context, fabric, sha string) (Snapshot, error)
 	ListSnapshots(ctx context.Context, fabric string, p Page) (list []Snapshot, next string, err error)
+	// PutPortChanges records changes of ports, in place of the previous ones of the same ports.
+	PutPortChanges(ctx context.Context, fabric string, list []PortChange) error
+	// PortChanges returns the latest changes of ports, omitting ports without one.
+	PortChanges(ctx context.Context, fabric string, ports []ident.PortID) ([]PortChange, error)
 }
 
 // TenantRepo stores tenants and declared flows.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"fairlane/ccconfig/driver"
@@ -417,4 +418,20 @@ func (p Page) Size() int {
 		return DefaultPageLimit
 	}
 	return min(p.Limit, MaxPageLimit)
+}
+
+// SlicePage returns a page of a list that is computed as a whole; the cursor is the number of rows before the page.
+func SlicePage[T any](list []T, p Page) (rows []T, next string, err error) {
+	start := 0
+	if p.After != "" {
+		if start, err = strconv.Atoi(p.After); err != nil || start < 0 {
+			return nil, "", Invalid("cursor", phrase.Of("problem.cursor"))
+		}
+	}
+	start = min(start, len(list))
+	end := min(start+p.Size(), len(list))
+	if end < len(list) {
+		next = strconv.Itoa(end)
+	}
+	return list[start:end], next, nil
 }

@@ -48,6 +48,8 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"the newest tasks that ended are kept":                checkTasks,
 		"one manager at a time moves an audit sink":           checkAuditSinks,
 		"silences are listed until they end":                  checkSilences,
+		"ports have their latest change":                      checkPortChanges,
+		"maintenance is listed for those it touches":          checkMaintenance,
 		"audit entries are chained and found":                 checkAudit,
 		"audit entries keep any text":                         checkAuditText,
 		"a failed change leaves no audit entry":               checkAuditRollback,

@@ -100,7 +100,7 @@ func models() []any {
 		&planRow{}, &rolloutRow{}, &rolloutDeviceRow{}, &rolloutShardRow{}, &eventRow{},
 		&auditRow{}, &auditTailRow{}, &idempotencyRow{}, &policyRow{}, &policyPartRow{}, &settingsRow{}, &shareRow{}, &shareTurnRow{}, &collectorRow{}, &seriesManagerRow{}, &taskRow{},
 		&tokenRow{}, &accountRow{}, &membershipRow{}, &sessionRow{}, &signinFailureRow{},
-		&deviceRecordRow{}, &driftPolicyRow{}, &objectiveRow{}, &feedRow{}, &silenceRow{}, &auditSinkRow{}, &baselineRow{},
+		&deviceRecordRow{}, &driftPolicyRow{}, &objectiveRow{}, &feedRow{}, &silenceRow{}, &auditSinkRow{}, &baselineRow{}, &portChangeRow{}, &maintenanceRow{}, &maintenanceTenantRow{},
 	}
 }
 

@@ -30,6 +30,7 @@ const (
 	Member         Object = "member"
 	ServiceAccount Object = "service-account"
 	Silence        Object = "silence"
+	Maintenance    Object = "maintenance"
 	Settings       Object = "settings"
 	Diagnostics    Object = "diagnostics"
 )
@@ -56,6 +57,7 @@ func Objects() []ObjectInfo {
 		{Member, "who has which role in a tenant or on a fabric"},
 		{ServiceAccount, "accounts of programs and their tokens"},
 		{Silence, "silences of alerts"},
+		{Maintenance, "announced maintenance of a fabric"},
 		{Settings, "settings of the service"},
 		{Diagnostics, "metrics, profiles and self-checks of the service"},
 	}
@@ -107,7 +109,7 @@ func Table(r tenants.Role) []Right {
 		return []Right{
 			{Fabric, rwr}, {Tenant, rw}, {Class, rw}, {Attachment, rw}, {Feed, rwr}, {Flow, rw}, {Policy, rw}, {Plan, rwr}, {Rollout, rwr},
 			{Device, rwr}, {Share, rwr}, {Simulation, rwr}, {Calibration, rwr}, {Event, r1}, {Audit, r1}, {Member, r1},
-			{Silence, rw}, {Settings, r1}, {Diagnostics, r1},
+			{Silence, rw}, {Maintenance, rw}, {Settings, r1}, {Diagnostics, r1},
 		}
 	case tenants.RoleAuditor: // reads everything, changes nothing, accesses no device
 		all := make([]Right, 0, len(Objects()))

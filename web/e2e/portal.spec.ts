@@ -130,6 +130,24 @@ test("the figures of the share are those of the service", async ({ page, demo, s
   await expect(drawer).toBeHidden();
 });
 
+test("the endpoints have the state of each port", async ({ page, demo, signIn }) => {
+  await signIn(page, "tenant");
+  type Endpoint = { port: string; name?: string; state: string; seen_at?: string };
+  const path = `/fabrics/${demo.fabric}/tenants/${demo.tenant.tenant}/endpoints`;
+  await page.goto(`${base(demo)}/endpoints`);
+  await ready(page);
+  const { items } = await asTenant<{ items: Endpoint[] }>(page, path);
+  expect(items.length).toBeGreaterThan(0);
+  const table = page.getByRole("table", { name: "Ports of the tenant" });
+  for (const e of items) {
+    expect(e.seen_at, e.port).toMatch(/:00:00Z$/); // to the hour
+    await expect(table.getByRole("row", { name: new RegExp(e.port) })).toContainText(e.state);
+  }
+  const down = items.filter((e) => e.state !== "up").length;
+  if (down === 0) await expect(page.locator("main")).toContainText("All were up at the latest scan.");
+  await expectAccessible(page);
+});
+
 /** The first row of a CSV file, by column. */
 function rowOf(csv: string): Record<string, string> {
   const [head = "", line = ""] = csv.replace("\ufeff", "").split("\r\n");

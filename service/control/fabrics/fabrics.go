@@ -225,7 +225,7 @@ func (s *Fabrics) Discover(ctx context.Context, name string) (control.Snapshot, 
 	snap := s.snapshotOf(name, topo, stats, text, sha)
 	var out control.Snapshot
 	err = s.Store.Tx(control.OnFabric(ctx, name), func(r control.Repos) (err error) {
-		if out, err = r.PutSnapshot(ctx, snap); err != nil {
+		if out, err = s.KeepTopology(ctx, r, snap, topo); err != nil {
 			return err
 		}
 		said := phrase.Of("event.discovered", "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links)

@@ -156,7 +156,7 @@ func (s *Fabrics) keepRescan(ctx context.Context, f control.Fabric, rescan *cont
 		if err != nil || now.Source != f.Source || now.Snapshot == nil || now.Snapshot.SHA256 != f.Snapshot.SHA256 || !now.Snapshot.SeenAt.Equal(f.Snapshot.SeenAt) {
 			return err
 		}
-		if _, err := r.PutSnapshot(ctx, snap); err != nil {
+		if _, err := s.KeepTopology(ctx, r, snap, rescan.Topology); err != nil {
 			return err
 		}
 		var events []control.Event

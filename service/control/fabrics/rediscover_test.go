@@ -376,3 +376,51 @@ func TestFailedRescanResetsDoubt(t *testing.T) {
 		t.Errorf("events %q, want those of the second of two scans", seen)
 	}
 }
+
+func TestAScanRecordsWhichPortsChanged(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	topo, err := w.s.LatestTopology(t.Context(), "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h2 ident.PortID
+	for i := range topo.Nodes {
+		if topo.Nodes[i].Name == "h2" {
+			h2 = ident.PortID{Node: topo.Nodes[i].GUID, Port: 1}
+		}
+	}
+	change := func() (c control.PortChange) {
+		t.Helper()
+		err := w.s.Store.View(t.Context(), func(r control.Repos) error {
+			list, err := r.PortChanges(t.Context(), "lab", []ident.PortID{h2})
+			if len(list) > 0 {
+				c = list[0]
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if c := change(); c != (control.PortChange{}) {
+		t.Errorf("before a change: %+v", c)
+	}
+	before := w.s.Now()
+	w.without = []string{"h2"}
+	w.rescan(2 * rescanInterval)
+	gone := change()
+	if gone.State != control.PortUnknown || gone.Since.Before(before.Add(rescanInterval)) || !gone.Seen.Before(gone.Since) {
+		t.Errorf("after h2 vanished: %+v, before it was %v", gone, before)
+	}
+	w.rescan(2 * rescanInterval) // the same topology
+	if c := change(); c != gone {
+		t.Errorf("an unchanged state is since %v, want %v", c.Since, gone.Since)
+	}
+	w.without = nil
+	w.rescan(2 * rescanInterval)
+	if c := change(); c.State != control.PortUp || !c.Since.After(gone.Since) {
+		t.Errorf("after h2 was found again: %+v", c)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fairlane/service/control/drift"
 	"fairlane/service/control/fabrics"
 	"fairlane/service/control/identity"
+	"fairlane/service/control/maintenance"
 	"fairlane/service/control/objectives"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/plans"
@@ -33,6 +34,7 @@ type Services struct {
 	*queries.Queries
 	*objectives.Objectives
 	*silences.Silences
+	*maintenance.Announcements
 	*views.Views
 }
 
@@ -49,6 +51,7 @@ func New(d control.Deps) (*Services, error) {
 	s.Queries = queries.New(b)
 	s.Objectives = objectives.New(b)
 	s.Silences = silences.New(b)
+	s.Announcements = maintenance.New(b)
 	s.Views = views.New(b, s.Drift)
 	s.Tasks = tasks.New(b, s.Plans, s.Operations)
 	return s, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
 )
@@ -16,6 +17,14 @@ type planDigest struct {
 	policy       int64
 	created      time.Time
 	links        map[string]*planLink // by name
+	roce         bool
+	functions    map[functionOf]bool // virtual functions that the plan itself gives to tenants
+}
+
+// functionOf is a tenant with a virtual function of a port.
+type functionOf struct {
+	tenant string
+	port   ident.PortID
 }
 
 // planLink is a link direction that the plan names: one that its tenants contend for.
@@ -62,6 +71,14 @@ func digest(fabric string, p *control.Plan) *planDigest {
 			x.tenants = append(x.tenants, linkTenant{t.Tenant, t.Entitled})
 		}
 		d.links[l.Name] = x
+	}
+	if p.Plan.RoCE != nil {
+		d.roce, d.functions = true, map[functionOf]bool{}
+		for i := range p.Plan.RoCE.Traffic {
+			if t := &p.Plan.RoCE.Traffic[i]; t.Function != policy.NodeFunction {
+				d.functions[functionOf{t.Tenant, t.Port}] = true
+			}
+		}
 	}
 	return d
 }

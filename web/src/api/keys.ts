@@ -35,6 +35,8 @@ export const keys = {
   tenant: of("tenant"),
   /** (fabric, tenant, …): what a tenant receives now. */
   now: of("now"),
+  /** (fabric, tenant, …): the ports of a tenant with their state. */
+  endpoints: of("endpoints"),
   objectives: of("objectives"),
   options: of("options"),
   policies: of("policies"),
@@ -65,6 +67,8 @@ export const keys = {
   audit: global("audit"),
   simulations: global("simulations"),
   calibrations: global("calibrations"),
+  /** (fabric, …) of a fabric, (fabric, tenant, …): what a tenant sees. */
+  maintenance: of("maintenance"),
   silences: global("silences"),
   alerts: global("alerts"),
   settings: global("settings"),

@@ -1390,6 +1390,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/tenants/{tenant}/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the ports of a tenant with their state, by port
+         * @description Only facts about the tenant's own ports, the same for every caller: the state of the link as of the latest scan, the classes whose declared flows use the port, and the virtual functions that the tenant's workloads hold there. Times of scans are rounded down, because scans can follow changes of others.
+         */
+        get: operations["listEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/feeds": {
         parameters: {
             query?: never;
@@ -2485,6 +2516,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List announced maintenance, the one that begins last first
+         * @description Maintenance that ended or was canceled is listed only with `ended=true`. It is deleted 90 days after its end.
+         */
+        get: operations["listMaintenance"];
+        put?: never;
+        /**
+         * Announce maintenance to the tenants that it touches
+         * @description Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+         */
+        post: operations["addMaintenance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/maintenance/{maintenance}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The identifier of the maintenance.
+                 * @example m-0a1b2c3d4e5f
+                 */
+                maintenance: components["parameters"]["MaintenancePath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show a maintenance
+         * @description With its scope, and the tenants that it touches.
+         */
+        get: operations["getMaintenance"];
+        /**
+         * Change the period, text or scope of a maintenance
+         * @description Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+         */
+        put: operations["putMaintenance"];
+        post?: never;
+        /**
+         * Cancel a maintenance
+         * @description It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
+         */
+        delete: operations["cancelMaintenance"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the maintenance that touches a tenant, the one that begins last first
+         * @description Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
+         */
+        get: operations["listTenantMaintenance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/silences": {
         parameters: {
             query?: never;
@@ -3529,6 +3660,46 @@ export interface components {
             items: components["schemas"]["Attachment"][];
             next_cursor?: string;
         };
+        Endpoint: {
+            port: components["schemas"]["Port"];
+            name?: components["schemas"]["PortName"];
+            sl?: components["schemas"]["SL"];
+            state: components["schemas"]["EndpointState"];
+            /**
+             * Format: date-time
+             * @description Time of the scan that found the state first, rounded down to the minute. Absent if no scan found another state.
+             */
+            state_since?: string;
+            /**
+             * Format: date-time
+             * @description Time of the latest scan that found the port, rounded down to the hour. Absent if no scan found it.
+             */
+            seen_at?: string;
+            /**
+             * Format: int64
+             * @description Data rate of the port's link in one direction. Absent without a link.
+             */
+            rate_bps?: number;
+            /** @description Classes of the tenant whose declared flows begin or end at the port, by name. Flows without a class are not counted. */
+            classes: components["schemas"]["Name"][];
+            /** @description Virtual functions of the port that the tenant's workloads held in the latest measurement (RoCE), as the port's host reported. Absent if none was measured. */
+            functions?: number;
+            /**
+             * Format: int64
+             * @description What they sent together. Absent with `functions`.
+             */
+            functions_sent_bps?: number;
+        };
+        /**
+         * @description State of the port's link as of the latest scan. `up`: both ends were up. `down`: the port had no link, or an end was down. `unknown`: the scan did not find the port, or there was none.
+         * @enum {string}
+         */
+        EndpointState: "up" | "down" | "unknown";
+        EndpointList: {
+            items: components["schemas"]["Endpoint"][];
+            series: components["schemas"]["SeriesState"];
+            next_cursor?: string;
+        };
         AttachmentUpdate: {
             sl?: components["schemas"]["SL"];
         };
@@ -3955,6 +4126,85 @@ export interface components {
         };
         /** @enum {string} */
         TaskState: "queued" | "running" | "succeeded" | "failed" | "canceled";
+        /** @description The identifier of a maintenance. It is random. */
+        MaintenanceID: string;
+        /**
+         * @description `planned`: it has not begun. `active`: its period has begun and not ended.
+         * @enum {string}
+         */
+        MaintenanceState: "planned" | "active" | "ended" | "canceled";
+        /** @description What tenants read, as plain text, in at least one language. */
+        MaintenanceText: {
+            /** @description In English. */
+            en?: string;
+            /** @description In Chinese. */
+            zh?: string;
+        };
+        /** @description What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later. */
+        MaintenanceScope: {
+            /** @description Tenants that it touches. */
+            tenants?: components["schemas"]["Name"][];
+            /** @description Switches, hosts and ports, which stand for their links, by a name that is unique on the latest snapshot. The maintenance touches the tenants whose traffic can use one of them: those with a port there, and for links between switches, those with ports on more than one switch. */
+            places?: string[];
+        };
+        MaintenancePut: {
+            /**
+             * Format: date-time
+             * @description Begin of the period.
+             */
+            starts_at: string;
+            /**
+             * Format: date-time
+             * @description End of the period: later than now, at most 31 days after the begin, and within 366 days.
+             */
+            ends_at: string;
+            text: components["schemas"]["MaintenanceText"];
+            scope?: components["schemas"]["MaintenanceScope"];
+        };
+        Maintenance: {
+            id: components["schemas"]["MaintenanceID"];
+            /** Format: date-time */
+            starts_at: string;
+            /** Format: date-time */
+            ends_at: string;
+            state: components["schemas"]["MaintenanceState"];
+            text: components["schemas"]["MaintenanceText"];
+            scope: components["schemas"]["MaintenanceScope"];
+            /** @description The tenants that it touches, by name. They were determined when the scope was set, except for the whole fabric. */
+            touches: components["schemas"]["Name"][];
+            author: string;
+            /** Format: int64 */
+            version: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            canceled_at?: string;
+        };
+        MaintenanceList: {
+            items: components["schemas"]["Maintenance"][];
+            next_cursor?: string;
+        };
+        MaintenanceNotice: {
+            id: components["schemas"]["MaintenanceID"];
+            /**
+             * Format: date-time
+             * @description A whole minute.
+             */
+            starts_at: string;
+            /**
+             * Format: date-time
+             * @description A whole minute.
+             */
+            ends_at: string;
+            state: components["schemas"]["MaintenanceState"];
+            text: components["schemas"]["MaintenanceText"];
+        };
+        MaintenanceNoticeList: {
+            items: components["schemas"]["MaintenanceNotice"][];
+            next_cursor?: string;
+        };
         SilenceCreate: {
             /** @description `LABEL=VALUE`, `LABEL!=VALUE`, `LABEL=~REGEXP` or `LABEL!~REGEXP`. `alertname` is the name of the rule; a missing label has an empty value. Regular expressions (RE2) match the whole value. A value in quotation marks follows the syntax of Go's string literals. */
             matchers: string[];
@@ -5560,6 +5810,11 @@ export interface components {
          * @example 1
          */
         RolloutPath: number;
+        /**
+         * @description The identifier of the maintenance.
+         * @example m-0a1b2c3d4e5f
+         */
+        MaintenancePath: components["schemas"]["MaintenanceID"];
         /**
          * @description The silence's number.
          * @example 1
@@ -10622,6 +10877,62 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listEndpoints: {
+        parameters: {
+            query?: {
+                /** @description Largest number of rows to return. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `next_cursor` or `last_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of endpoints. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "classes": [
+                     *             "bulk"
+                     *           ],
+                     *           "name": "h1/P1",
+                     *           "port": "0x0200000000010000:1",
+                     *           "rate_bps": 100000000000,
+                     *           "seen_at": "2026-11-21T10:00:00Z",
+                     *           "sl": 3,
+                     *           "state": "up",
+                     *           "state_since": "2026-11-21T09:12:00Z"
+                     *         }
+                     *       ],
+                     *       "series": "read"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EndpointList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listFeeds: {
         parameters: {
             query?: {
@@ -13512,6 +13823,371 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMaintenance: {
+        parameters: {
+            query?: {
+                /** @description Whether to list maintenance that ended or was canceled, too. */
+                ended?: boolean;
+                /** @description Largest number of rows to return. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `next_cursor` or `last_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of maintenance. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "author": "ada",
+                     *           "created_at": "2026-11-21T10:00:00Z",
+                     *           "ends_at": "2026-12-01T22:00:00Z",
+                     *           "id": "m-0a1b2c3d4e5f",
+                     *           "scope": {
+                     *             "places": [
+                     *               "sw1"
+                     *             ]
+                     *           },
+                     *           "starts_at": "2026-12-01T20:00:00Z",
+                     *           "state": "planned",
+                     *           "text": {
+                     *             "en": "Switches get new firmware"
+                     *           },
+                     *           "touches": [
+                     *             "red"
+                     *           ],
+                     *           "updated_at": "2026-11-21T10:00:00Z",
+                     *           "version": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MaintenanceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addMaintenance: {
+        parameters: {
+            query?: {
+                /** @description Return what would change, and store nothing. */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /**
+                 * @description A string chosen by the caller, new for each operation. The same key with the same request within 24
+                 *     hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ends_at": "2026-12-01T22:00:00Z",
+                 *       "scope": {
+                 *         "places": [
+                 *           "sw1"
+                 *         ]
+                 *       },
+                 *       "starts_at": "2026-12-01T20:00:00Z",
+                 *       "text": {
+                 *         "en": "Switches get new firmware",
+                 *         "zh": "交换机升级固件"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["MaintenancePut"];
+            };
+        };
+        responses: {
+            /** @description The new maintenance. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "author": "ada",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2026-12-01T22:00:00Z",
+                     *       "id": "m-0a1b2c3d4e5f",
+                     *       "scope": {
+                     *         "places": [
+                     *           "sw1"
+                     *         ]
+                     *       },
+                     *       "starts_at": "2026-12-01T20:00:00Z",
+                     *       "state": "planned",
+                     *       "text": {
+                     *         "en": "Switches get new firmware"
+                     *       },
+                     *       "touches": [
+                     *         "red"
+                     *       ],
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "version": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Maintenance"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getMaintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The identifier of the maintenance.
+                 * @example m-0a1b2c3d4e5f
+                 */
+                maintenance: components["parameters"]["MaintenancePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The maintenance. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "author": "ada",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2026-12-01T22:00:00Z",
+                     *       "id": "m-0a1b2c3d4e5f",
+                     *       "scope": {
+                     *         "places": [
+                     *           "sw1"
+                     *         ]
+                     *       },
+                     *       "starts_at": "2026-12-01T20:00:00Z",
+                     *       "state": "planned",
+                     *       "text": {
+                     *         "en": "Switches get new firmware"
+                     *       },
+                     *       "touches": [
+                     *         "red"
+                     *       ],
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "version": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Maintenance"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putMaintenance: {
+        parameters: {
+            query?: {
+                /** @description Return what would change, and store nothing. */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The identifier of the maintenance.
+                 * @example m-0a1b2c3d4e5f
+                 */
+                maintenance: components["parameters"]["MaintenancePath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ends_at": "2026-12-01T23:00:00Z",
+                 *       "scope": {
+                 *         "places": [
+                 *           "sw1"
+                 *         ]
+                 *       },
+                 *       "starts_at": "2026-12-01T20:00:00Z",
+                 *       "text": {
+                 *         "en": "Switches get new firmware"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["MaintenancePut"];
+            };
+        };
+        responses: {
+            /** @description The changed maintenance. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "author": "ada",
+                     *       "created_at": "2026-11-21T10:00:00Z",
+                     *       "ends_at": "2026-12-01T23:00:00Z",
+                     *       "id": "m-0a1b2c3d4e5f",
+                     *       "scope": {
+                     *         "places": [
+                     *           "sw1"
+                     *         ]
+                     *       },
+                     *       "starts_at": "2026-12-01T20:00:00Z",
+                     *       "state": "planned",
+                     *       "text": {
+                     *         "en": "Switches get new firmware"
+                     *       },
+                     *       "touches": [
+                     *         "red"
+                     *       ],
+                     *       "updated_at": "2026-11-21T10:00:00Z",
+                     *       "version": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Maintenance"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelMaintenance: {
+        parameters: {
+            query?: {
+                /** @description Return what would change, and store nothing. */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The identifier of the maintenance.
+                 * @example m-0a1b2c3d4e5f
+                 */
+                maintenance: components["parameters"]["MaintenancePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Canceled. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTenantMaintenance: {
+        parameters: {
+            query?: {
+                /** @description Largest number of rows to return. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `next_cursor` or `last_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of notices. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "ends_at": "2026-12-01T22:00:00Z",
+                     *           "id": "m-0a1b2c3d4e5f",
+                     *           "starts_at": "2026-12-01T20:00:00Z",
+                     *           "state": "planned",
+                     *           "text": {
+                     *             "en": "Switches get new firmware"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MaintenanceNoticeList"];
                 };
             };
             default: components["responses"]["Problem"];

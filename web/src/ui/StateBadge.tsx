@@ -39,6 +39,21 @@ export const measuredLook = looks({
   demand: { tone: "neutral", icon: "info" },
 });
 
+/** The look of the state of a port's link (EndpointState). */
+export const portLook = looks({
+  up: { tone: "good", icon: "check" },
+  down: { tone: "bad", icon: "broken" },
+  unknown: { tone: "neutral", icon: "unknown" },
+});
+
+/** The look of a maintenance's state (MaintenanceState). */
+export const maintenanceLook = looks({
+  planned: { tone: "info", icon: "clock" },
+  active: { tone: "warn", icon: "warning" },
+  ended: { tone: "neutral", icon: "check" },
+  canceled: { tone: "neutral", icon: "dash" },
+});
+
 /** The look of a device's state (DeviceState). Only a verified device is good. */
 export const deviceLook = looks({
   unknown: { tone: "neutral", icon: "unknown" },

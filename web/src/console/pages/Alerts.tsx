@@ -15,6 +15,7 @@ import { BurnChart } from "./alerts/BurnChart";
 import { Objectives } from "./alerts/Objectives";
 import { budgetsOf, measured, useAlerts, useBurn, useObjectives, worst } from "./alerts/queries";
 import { Silences } from "./alerts/Silences";
+import { Maintenance } from "./maintenance/Maintenance";
 
 /** Alerts, error budgets with their burn rates, objectives and silences. */
 export default function Alerts() {
@@ -75,6 +76,7 @@ export default function Alerts() {
         {url.tenant ? <BurnChart fabric={fabric} tenant={url.tenant} url={url} onUrl={setUrl} /> : null}
         <Objectives fabric={fabric} standard={objectives.data?.standard} items={objectives.data?.items ?? []} />
         <Silences fabric={fabric} />
+        <Maintenance fabric={fabric} />
       </Stack>
     </Page>
   );

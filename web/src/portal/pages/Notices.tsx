@@ -12,6 +12,7 @@ import { useActor } from "../../ui/useActor";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
 import { titleOf, useTenantName } from "../tenant";
+import { MaintenanceNotices } from "./notices/MaintenanceNotices";
 
 type Event = Schemas["Event"];
 
@@ -23,6 +24,7 @@ const worded = [
   "tenant.updated",
   "tenant.deleted",
   "tenant.member",
+  "tenant.maintenance",
   "tenant.objective",
   "tenant.service-account.created",
   "tenant.service-account.deleted",
@@ -46,6 +48,7 @@ export default function Notices() {
       ready={events.data !== undefined}
     >
       <Text>{t("rounded")}</Text>
+      <MaintenanceNotices />
       <QueryView query={events}>{(list) => <Changes events={list} tenant={m.tenant} />}</QueryView>
     </Page>
   );

@@ -5,6 +5,7 @@ import type { Schemas } from "../../../api/client";
 import { useFormat } from "../../../format/useFormat";
 import { ShareBar } from "../../../ui/ShareBar";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { Why } from "../../../ui/Why";
 import { percentColumn, rateColumn, stateColumn } from "../../parts/columns";
 import type { FabricOverview } from "../../parts/inForce";
 import { LinkName } from "../../parts/links";
@@ -18,7 +19,7 @@ export function BelowPart({ overview: o }: { overview: FabricOverview }) {
   const columns = useBelowColumns(o.below);
   const unknown = o.verdict === "not-measured";
   return (
-    <Part title={t("below")}>
+    <Part title={t("below")} aside={unknown ? null : <BelowWhy overview={o} />}>
       {o.below_count === 0 ? (
         <Text>{t(unknown ? "below-unknown" : "below-none")}</Text>
       ) : (
@@ -34,6 +35,37 @@ export function BelowPart({ overview: o }: { overview: FabricOverview }) {
         />
       )}
     </Part>
+  );
+}
+
+/** Why so many tenants count as below their share. */
+function BelowWhy({ overview: o }: { overview: FabricOverview }) {
+  const { t } = useTranslation("overview");
+  const format = useFormat();
+  const of = (state: string) => o.tenant_states.find((s) => s.state === state)?.tenants ?? 0;
+  const more = o.below_count > o.below.length;
+  return (
+    <Why
+      reasoning={{
+        of: t("below"),
+        value: o.below_count,
+        sentence: t("below-why"),
+        formula: t("below-formula"),
+        inputs: [
+          { name: t("why-tenants"), value: o.tenants },
+          { name: t("why-contending"), value: of("contending") },
+          { name: t("why-unmeasured"), value: of("not-measured") },
+          ...o.below.map((b) => ({
+            name: b.tenant,
+            value: `${format.share(b.received) ?? ""} < ${format.share(b.bound) ?? ""}`,
+          })),
+        ],
+        clamps: more ? [t("below-clamp", { shown: o.below.length, total: o.below_count })] : undefined,
+        at: o.measured_at,
+      }}
+    >
+      {o.below_count}
+    </Why>
   );
 }
 

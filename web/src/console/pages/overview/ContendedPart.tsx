@@ -2,6 +2,7 @@ import { Table, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { Share } from "../../../ui/values";
+import { Why } from "../../../ui/Why";
 import type { FabricOverview } from "../../parts/inForce";
 import { LinkName } from "../../parts/links";
 import { Panel } from "./Panel";
@@ -13,9 +14,24 @@ export function ContendedPart({ overview: o }: { overview: FabricOverview }) {
   const scale = format.rateScale(o.contended.flatMap((l) => [l.delivered_bps, l.capacity_bps]));
   return (
     <Panel title={t("contended")} name="contended">
-      <Text>
-        {t("contended-count", { n: o.contended_count, unknown: o.verdict === "not-measured" ? "yes" : "no" })}
-      </Text>
+      <Why
+        reasoning={{
+          of: t("contended"),
+          value: o.contended_count,
+          sentence: t("contended-why"),
+          formula: t("contended-formula"),
+          inputs: o.contended.map((l) => ({ name: t("why-of", { name: l.name }), value: <Share value={l.use} /> })),
+          clamps:
+            o.contended_count > o.contended.length
+              ? [t("contended-more", { n: o.contended_count - o.contended.length })]
+              : undefined,
+          at: o.measured_at,
+        }}
+      >
+        <Text span>
+          {t("contended-count", { n: o.contended_count, unknown: o.verdict === "not-measured" ? "yes" : "no" })}
+        </Text>
+      </Why>
       {o.contended.length > 0 ? (
         <Table.ScrollContainer
           minWidth={320}

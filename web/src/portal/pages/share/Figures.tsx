@@ -12,6 +12,7 @@ import { type Reasoning, Why } from "../../../ui/Why";
 import { selector } from "../../series";
 import { type Now, useTenant } from "../../tenant";
 import { partOf, receivedOf } from "./cause";
+import { Limit } from "./Limit";
 
 /** What a tenant is entitled to and receives: now, in the last hour and in the last 28 days; its objective and budget. */
 export function Figures({ now }: { now: Now }) {
@@ -25,8 +26,9 @@ export function Figures({ now }: { now: Now }) {
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
         <Budget now={now} />
-        <Bar now={now} />
+        <Limit now={now} />
       </SimpleGrid>
+      <Bar now={now} />
     </>
   );
 }

@@ -1,0 +1,174 @@
+import { Button, Group, Modal, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { client, data } from "../../../api/client";
+import { keys } from "../../../api/keys";
+import { useFormat } from "../../../format/useFormat";
+import { ProblemNote } from "../../../ui/ProblemNote";
+import { useOperationKey } from "../../../ui/useOperationKey";
+import { useFieldTexts } from "../../../ui/useWrite";
+import { type Draft, draftOf, type Maintenance, newDraft, requestOf } from "./draft";
+
+type Props = { fabric: string; old: Maintenance | undefined; onClose: () => void };
+type Request = NonNullable<ReturnType<typeof requestOf>>;
+
+/** Announces maintenance, or changes it. It is sent only after a preview of the same contents. */
+export function MaintenanceDialog({ fabric, old, onClose }: Props) {
+  const { t } = useTranslation(["maintenance", "common"]);
+  const [draft, setDraft] = useState<Draft>(() => (old ? draftOf(old) : newDraft(new Date())));
+  const request = requestOf(draft);
+  const { preview, send } = useWrites(fabric, old, request, onClose);
+  const touches = preview.data && preview.data.of === JSON.stringify(request) ? preview.data.touches : undefined;
+  const problem = send.error ?? preview.error;
+  const submit = () => {
+    if (request) touches ? send.mutate(request) : preview.mutate(request);
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t(old ? "edit-title" : "add-title")}
+      size="lg"
+      closeButtonProps={{ "aria-label": t("common:close") }}
+    >
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          submit();
+        }}
+      >
+        <Stack>
+          <Fields draft={draft} onChange={setDraft} problem={problem ?? undefined} />
+          <div role="status">
+            <Preview touches={touches} />
+          </div>
+          {problem ? <ProblemNote problem={problem} /> : null}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {t("common:cancel")}
+            </Button>
+            <Button type="submit" loading={preview.isPending || send.isPending} disabled={!request}>
+              {touches ? t(old ? "save" : "send", { n: touches.length }) : t("preview")}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function Fields({
+  draft,
+  onChange,
+  problem,
+}: {
+  draft: Draft;
+  onChange: (d: Draft) => void;
+  problem: Error | undefined;
+}) {
+  const { t } = useTranslation("maintenance");
+  const errors = useFieldTexts(problem);
+  const below = (pointer: string) => [...errors].find(([p]) => p === pointer || p.startsWith(`${pointer}/`))?.[1];
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const field = (key: keyof Draft) => ({
+    value: draft[key],
+    onChange: (e: { currentTarget: { value: string } }) => onChange({ ...draft, [key]: e.currentTarget.value }),
+  });
+  return (
+    <>
+      <Group grow align="flex-start">
+        <TextInput
+          type="datetime-local"
+          label={t("starts")}
+          description={t("local", { zone })}
+          required
+          {...field("starts")}
+        />
+        <TextInput
+          type="datetime-local"
+          label={t("ends")}
+          description={t("local", { zone })}
+          required
+          error={errors.get("/ends_at")}
+          {...field("ends")}
+        />
+      </Group>
+      <Textarea
+        label={t("text-en")}
+        description={t("text-help")}
+        maxLength={500}
+        autosize
+        error={errors.get("/text/en") ?? errors.get("/text")}
+        {...field("en")}
+      />
+      <Textarea label={t("text-zh")} maxLength={500} autosize error={errors.get("/text/zh")} {...field("zh")} />
+      <Group grow align="flex-start">
+        <Textarea
+          label={t("tenants")}
+          description={t("tenants-help")}
+          autosize
+          minRows={2}
+          spellCheck={false}
+          error={below("/scope/tenants")}
+          {...field("tenants")}
+        />
+        <Textarea
+          label={t("places")}
+          description={t("places-help")}
+          autosize
+          minRows={2}
+          spellCheck={false}
+          error={below("/scope/places")}
+          {...field("places")}
+        />
+      </Group>
+    </>
+  );
+}
+
+function Preview({ touches }: { touches: string[] | undefined }) {
+  const { t } = useTranslation("maintenance");
+  const { list } = useFormat();
+  if (!touches) return <Text size="sm">{t("preview-first")}</Text>;
+  if (touches.length === 0) return <Text>{t("preview-none")}</Text>;
+  return (
+    <Text className="fl-name">
+      {t("preview-touches", { n: touches.length })} {list(touches)}
+    </Text>
+  );
+}
+
+function useWrites(fabric: string, old: Maintenance | undefined, request: Request | undefined, onDone: () => void) {
+  const cache = useQueryClient();
+  const key = useOperationKey(request);
+  const put = (body: Request, dry: boolean) =>
+    old
+      ? data(
+          client.PUT("/api/v1/fabrics/{fabric}/maintenance/{maintenance}", {
+            params: {
+              path: { fabric, maintenance: old.id },
+              query: { dry_run: dry },
+              header: { "If-Match": `"${old.version}"` },
+            },
+            body,
+          }),
+        )
+      : data(
+          client.POST("/api/v1/fabrics/{fabric}/maintenance", {
+            params: { path: { fabric }, query: { dry_run: dry }, header: dry ? {} : { "Idempotency-Key": key } },
+            body,
+          }),
+        );
+  const preview = useMutation({
+    mutationFn: async (body: Request) => ({ of: JSON.stringify(body), touches: (await put(body, true)).touches }),
+  });
+  const send = useMutation({
+    mutationFn: (body: Request) => put(body, false),
+    onSuccess: () => {
+      void cache.invalidateQueries({ queryKey: keys.maintenance(fabric) });
+      onDone();
+    },
+  });
+  return { preview, send };
+}
