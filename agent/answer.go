@@ -216,6 +216,8 @@ func (g *getter) portState(s *seen, p *Port, at gnmitree.Path) {
 	if g.agent.o.Tenants != nil {
 		e.put("serves-pods", gnmitree.Bool(true))
 	}
+	e.text("algorithm", string(p.Algorithm.Name))
+	e.text("algorithm-evidence", p.Algorithm.Evidence)
 	senders := 0
 	if p.WRCC != nil {
 		senders = p.WRCC.MaxSenders()

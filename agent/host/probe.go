@@ -62,7 +62,7 @@ func (h *Host) probe(ctx context.Context, c *Card) *known {
 			Meter: &meter{host: h, port: *f}, Functions: p.functionsOf(f),
 		})
 	}
-	return &known{nic: nic, findings: p.findings, failed: p.failed || p.nvWhy != nil || len(p.modeWhy) > 0}
+	return &known{nic: nic, fixed: p.fixedFunction(), findings: p.findings, failed: p.failed || p.nvWhy != nil || len(p.modeWhy) > 0}
 }
 
 func (p *prober) allowed(b nicparam.Backend) bool {

@@ -261,6 +261,11 @@ func Clip(s string) string {
 	return s
 }
 
+// OfDCQCN reports whether the parameter is one of DCQCN: under another congestion-control algorithm it has no meaning.
+func (p *Param) OfDCQCN() bool {
+	return p.Group == GroupRP || p.Group == GroupNP || p.Group == GroupEnable
+}
+
 // Holds reports whether a value fits the register of a back end. A device may hold values that Legal does not allow, such as an
 // undocumented RPG_GD.
 func (p *Param) Holds(b Backend, v uint64, c Caps) bool {
