@@ -77,6 +77,11 @@ const (
 	TSAVendor = 255
 )
 
+// MaxClassRate is the largest maximum rate of a traffic class, in kbit/s. The register of mlx5 has 8 bits, in units of 100 Mbit/s or
+// 1 Gbit/s; older kernels write the lowest 8 bits of a larger rate without an error (drivers/net/ethernet/mellanox/mlx5/core,
+// en_dcbnl.c).
+const MaxClassRate = 255_000_000
+
 // Values of trust.
 const (
 	TrustPCP  = 0
@@ -98,7 +103,7 @@ func qos() []Param {
 			Values:      []Value{{TSAStrict, "strict"}, {TSACredit, "cbs"}, {TSAETS, "ets"}, {TSAVendor, "vendor"}},
 			Description: "transmission selection algorithm of a traffic class", Sources: dcb("ets.tc_tsa", 8, "ets")},
 		{Name: "tc_bw", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "percent", Max: 100, Description: "bandwidth share of a traffic class; shares of ets classes sum to 100", Sources: dcb("ets.tc_tx_bw", 8, "ets")},
-		{Name: "tc_maxrate", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "kbit/s", Max: dcqcn.MaxWide, Known: true, Description: "maximum rate of a traffic class; 0 is no limit", Sources: dcb("maxrate", 64, "maxrate")},
+		{Name: "tc_maxrate", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "kbit/s", Max: MaxClassRate, Known: true, Description: "maximum rate of a traffic class; 0 is no limit", Sources: dcb("maxrate", 64, "maxrate")},
 		{Name: "pfc", Group: GroupQoS, Scope: ScopePriority, Kind: Bool, Max: 1, Known: true, Disruptive: true, Description: "priority flow control", Sources: append(dcb("pfc.pfc_en", 1, "pfc"), dms("nvidia/qos/config/pfc", 1))},
 		{Name: "cable_len", Group: GroupQoS, Scope: ScopePort, Kind: Uint, Unit: "m", Max: 65535, Disruptive: true, Description: "cable length from which buffer thresholds are computed", Sources: dcb("pfc.delay", 16, "pfc")},
 		{Name: "prio2buffer", Group: GroupQoS, Scope: ScopePriority, Kind: Uint, Max: 7, Disruptive: true, Description: "receive buffer of a priority", Sources: dcb("buffer.prio2buffer", 8, "buffer")},
