@@ -188,7 +188,7 @@ func capabilities(t *nicparam.Table) []string {
 	if c.Rate32 {
 		out = append(out, "rate_32")
 	}
-	for _, n := range []nicparam.Capability{nicparam.NeedsGeneralCC, nicparam.NeedsNewNV, nicparam.NeedsVFRates, nicparam.NeedsSwitchdev, nicparam.NeedsTCRates} {
+	for _, n := range []nicparam.Capability{nicparam.NeedsGeneralCC, nicparam.NeedsNewNV, nicparam.NeedsVFRates, nicparam.NeedsSwitchdev, nicparam.NeedsTCRates, nicparam.NeedsBnxt} {
 		if c.Has(n) {
 			out = append(out, string(n))
 		}

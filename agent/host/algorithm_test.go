@@ -144,3 +144,44 @@ func TestNICsOfOtherVendorsAreNamedAndOnlyRead(t *testing.T) {
 		})
 	}
 }
+
+// A Broadcom port has its own parameters, through the directory that the agent makes, and none of DCQCN.
+func TestABroadcomPortOffersItsOwnParameters(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, t.TempDir())
+	m.otherNIC("bnxt_en", "14E4:1750")
+	const cc = "sys/kernel/config/bnxt_re/mlx5_0/ports/1/cc/"
+	for name, text := range map[string]string{"apply": "ecn_enable=0x0\t# ecn status : Disabled", "roce_dscp": "0x1a", "roce_prio": "0x3"} {
+		m.file(cc+name, text)
+	}
+	h := m.open(nil)
+	n := nics(t, h)[0]
+	if got := findings(h); got["1 bnxt"] != "3" {
+		t.Errorf("%v", got)
+	}
+	if !n.Table.Caps().Bnxt {
+		t.Error("the capability is missing")
+	}
+	for _, r := range n.Device.ReadAll(t.Context()) {
+		if r.Name == "bnxt_roce_dscp" && (r.Err != nil || r.Value != 26) {
+			t.Errorf("%+v", r)
+		}
+		if p, ok := n.Table.Find(r.Name); !ok || p.OfDCQCN() {
+			t.Errorf("a parameter of DCQCN: %+v", r)
+		}
+	}
+}
+
+func TestOnlyTheServingAgentMakesDirectories(t *testing.T) {
+	t.Parallel()
+	for _, readOnly := range []bool{true, false} {
+		m := newMachine(t, t.TempDir())
+		m.otherNIC("bnxt_en", "14E4:1750")
+		m.mkdir("sys/kernel/config/bnxt_re")
+		h := m.open(func(o *Options) { o.ReadOnly = readOnly })
+		nics(t, h)
+		if _, err := h.files.List("sys/kernel/config/bnxt_re/mlx5_0"); (err == nil) == readOnly {
+			t.Errorf("read-only %t: %v", readOnly, err)
+		}
+	}
+}

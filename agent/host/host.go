@@ -35,7 +35,7 @@ const (
 // Backends lists all back ends in the order in which they are tried: those with immediate effect precede those that need
 // a reset, and the vendor's files precede the kernel's, since they also have the enable flags by priority.
 func Backends() []nicparam.Backend {
-	return []nicparam.Backend{nicparam.Sysfs, nicparam.Debugfs, nicparam.DCB, nicparam.Configfs, nicparam.Devlink, nicparam.Link, nicparam.DMS, nicparam.NV}
+	return []nicparam.Backend{nicparam.Sysfs, nicparam.Debugfs, nicparam.DCB, nicparam.Configfs, nicparam.Bnxt, nicparam.Devlink, nicparam.Link, nicparam.DMS, nicparam.NV}
 }
 
 // DMSAddress is the address of the vendor's management service.

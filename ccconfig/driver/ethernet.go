@@ -132,7 +132,7 @@ func (s *NICState) validate(d Device) error {
 
 // richest is the table of a device with all capabilities. It must not be changed.
 var richest = sync.OnceValue(func() *nicparam.Table {
-	c := nicparam.Caps{GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true}
+	c := nicparam.Caps{GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true, Bnxt: true}
 	c.Limits = dcqcn.Limits{Rate32: true, UndocumentedGD: true}
 	return nicparam.New(c)
 })

@@ -139,3 +139,20 @@ func share() []Param {
 		row("tc_bw", ScopeFunctionTC, "", 0, 100, NeedsTCRates, "relative share of a traffic class within the function"),
 	}
 }
+
+// broadcom returns the parameters of Broadcom NICs that are no part of a rate law: whether the port reacts to marks, and how its
+// traffic and its notifications are marked. No parameter of DCQCN corresponds to another one of these NICs.
+func broadcom() []Param {
+	row := func(file string, kind Kind, most uint64, text string) Param {
+		return Param{Name: "bnxt_" + file, Group: GroupBnxt, Scope: ScopePort, Kind: kind, Max: most, Needs: NeedsBnxt, Description: text,
+			Sources: []Source{{Backend: Bnxt, Name: file, Bits: 8, WideBits: 8, Atomic: "apply"}}}
+	}
+	return []Param{
+		row("ecn_enable", Bool, 1, "Broadcom: senders react to marks"),
+		row("ecn_marking", Uint, 2, "Broadcom: ECN codepoint of packets; 0 is not ECN-capable"),
+		row("roce_dscp", Uint, 63, "Broadcom: DSCP of RoCE traffic"),
+		row("roce_prio", Uint, 7, "Broadcom: priority of RoCE traffic"),
+		row("cnp_dscp", Uint, 63, "Broadcom: DSCP of notifications"),
+		row("cnp_prio", Uint, 7, "Broadcom: priority of notifications"),
+	}
+}
