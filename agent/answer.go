@@ -188,7 +188,7 @@ func capabilities(t *nicparam.Table) []string {
 	if c.Rate32 {
 		out = append(out, "rate_32")
 	}
-	for _, n := range []nicparam.Capability{nicparam.NeedsGeneralCC, nicparam.NeedsNewNV, nicparam.NeedsVFRates, nicparam.NeedsSwitchdev, nicparam.NeedsTCRates} {
+	for _, n := range []nicparam.Capability{nicparam.NeedsGeneralCC, nicparam.NeedsNewNV, nicparam.NeedsVFRates, nicparam.NeedsSwitchdev, nicparam.NeedsTCRates, nicparam.NeedsBnxt} {
 		if c.Has(n) {
 			out = append(out, string(n))
 		}
@@ -216,6 +216,8 @@ func (g *getter) portState(s *seen, p *Port, at gnmitree.Path) {
 	if g.agent.o.Tenants != nil {
 		e.put("serves-pods", gnmitree.Bool(true))
 	}
+	e.text("algorithm", string(p.Algorithm.Name))
+	e.text("algorithm-evidence", p.Algorithm.Evidence)
 	senders := 0
 	if p.WRCC != nil {
 		senders = p.WRCC.MaxSenders()

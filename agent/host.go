@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/ccalgo"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
@@ -64,6 +65,8 @@ type Port struct {
 	WRCC     WRCC   // senders with weights; nil without any
 	// Functions is the number of virtual functions that can have shares.
 	Functions int
+	// Algorithm is its congestion-control algorithm; the zero value: not known.
+	Algorithm ccalgo.State
 }
 
 // Link is the part of a port's state that changes without a Set.

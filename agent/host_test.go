@@ -17,6 +17,7 @@ import (
 
 	"fairlane/agent"
 	"fairlane/ccconfig/gnmi/gnmitree"
+	"fairlane/ccconfig/nic/ccalgo"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
@@ -33,6 +34,7 @@ var errDead = errors.New("the process is dead")
 // rig is a host of two cards in memory: "eth-a" with two ports, of which the first has WRCC and the files of the kernel's
 // driver and the second those of the vendor's, and "eth-b" with one port.
 type rig struct {
+	algorithm ccalgo.State // of all ports
 	mu        sync.Mutex
 	files     map[string]string
 	writes    []string // "name=text"
@@ -66,7 +68,7 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{
+	r := &rig{algorithm: ccalgo.State{Name: ccalgo.DCQCN, Driver: "mlx5_core", Evidence: "slot 0"},
 		files: map[string]string{}, onRead: map[string]func() ([]byte, error){}, onWrite: map[string]func(string) (string, error){},
 		counters: map[string]niccount.Counter{"np_cnp_sent": {Name: "np_cnp_sent", Value: 7}, "rp_cnp_handled": {Name: "rp_cnp_handled", Err: errors.New("input/output error")}},
 		senders:  &wrcc.NICConfig{Domain: 1, T1Us: 24, MinRateMbps: 100, Increase: "ask"},
@@ -268,7 +270,7 @@ func (r *rig) NICs(context.Context) ([]agent.NIC, error) {
 			ports, n.NV = 2, r.mst
 		}
 		for p := 1; p <= ports; p++ {
-			n.Ports = append(n.Ports, agent.Port{Number: p, ID: ident.PortID{Node: guid, Port: ident.PortNum(p)}, NetDev: place(p).NetDev, RDMA: "mlx5_0", RDMAPort: 1, Meter: meter{r}})
+			n.Ports = append(n.Ports, agent.Port{Number: p, ID: ident.PortID{Node: guid, Port: ident.PortNum(p)}, NetDev: place(p).NetDev, RDMA: "mlx5_0", RDMAPort: 1, Meter: meter{r}, Algorithm: r.algorithm})
 		}
 		if name == "eth-b" && r.problem != "" {
 			n.Problem, n.Device = r.problem, nil

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"fairlane/ccconfig/gnmi/gnmitree"
+	"fairlane/ccconfig/nic/ccalgo"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
@@ -91,6 +92,7 @@ func (c *cardPlan) check(ctx context.Context) []nicyang.Failure {
 			out = append(out, problem(nic.Name, k, fmt.Errorf("%s: %w", k, err)))
 		}
 	}
+	out = append(out, c.otherAlgorithm(invalid)...)
 	c.before = &before{WRCC: map[int]*wrcc.NICConfig{}}
 	for _, k := range slices.Concat(c.keys, c.besides()) {
 		if s, ok := c.now[k]; ok {
@@ -98,6 +100,24 @@ func (c *cardPlan) check(ctx context.Context) []nicyang.Failure {
 		}
 	}
 	return append(out, c.checkSenders(ctx)...)
+}
+
+// otherAlgorithm lists the parameters of DCQCN that the plan sets on ports with another algorithm. Original values are not
+// refused.
+func (c *cardPlan) otherAlgorithm(invalid map[nicparam.Key]bool) []nicyang.Failure {
+	var out []nicyang.Failure
+	nic := c.card.nic()
+	for _, k := range c.keys {
+		p, known := nic.Table.Find(k.Name)
+		on, ok := nic.port(k.Port)
+		if !known || !ok || invalid[k] || c.released[k] || !p.OfDCQCN() || on.Algorithm.Name.IsDCQCN() {
+			continue
+		}
+		a := &on.Algorithm
+		text := fmt.Sprintf("%s: %s: driver %s of %s has algorithm %s, not DCQCN (%s): %s", nic.Name, k, a.Driver, on.NetDev, a.Name, a.Evidence, a.Name.Fix())
+		out = append(out, nicyang.Failure{Reason: nicyang.ReasonAbsent, Path: nicyang.ParamValue(nic.Name, k).String(), NIC: nic.Name, Key: k, Text: text, Found: string(a.Name), Allowed: string(ccalgo.DCQCN)})
+	}
+	return out
 }
 
 // besides lists the parameters that the writes of the plan also change.

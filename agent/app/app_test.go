@@ -509,4 +509,4 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal g
 }
 
 // configKeys are names that no language translates, and words of the YAML library.
-const configKeys = "listen insecure tls journal intervals limits devices log info warn error debug sysfs debugfs dcb link dms nv nope configfs dcbnl devlink yaml did not find expected node content while parsing a flow"
+const configKeys = "listen insecure tls journal intervals limits devices log info warn error debug sysfs debugfs dcb link dms nv nope configfs bnxt dcbnl devlink yaml did not find expected node content while parsing a flow"

@@ -98,6 +98,9 @@ type checkedPort struct {
 	NetDev string `json:"net_dev"`
 	RDMA   string `json:"rdma_device"`
 	Params int    `json:"params"` // number with a value now
+	// Algorithm is the port's congestion-control algorithm, and Evidence what shows it.
+	Algorithm string `json:"algorithm"`
+	Evidence  string `json:"algorithm_evidence"`
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -142,7 +145,7 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 			if err != nil {
 				return err
 			}
-			one.Ports = append(one.Ports, checkedPort{p.Number, p.ID.String(), p.NetDev, p.RDMA, len(values[0])})
+			one.Ports = append(one.Ports, checkedPort{p.Number, p.ID.String(), p.NetDev, p.RDMA, len(values[0]), string(p.Algorithm.Name), p.Algorithm.Evidence})
 		}
 		out.NICs = append(out.NICs, one)
 	}
@@ -223,14 +226,14 @@ func (a *app) printChecked(c *checked, asJSON bool) error {
 	var rows [][]string
 	for _, n := range c.NICs {
 		for _, p := range n.Ports {
-			rows = append(rows, []string{n.Name, strconv.Itoa(p.Number), p.ID, p.NetDev, p.RDMA, n.Model, n.Firmware, n.Driver, strconv.Itoa(p.Params)})
+			rows = append(rows, []string{n.Name, strconv.Itoa(p.Number), p.ID, p.NetDev, p.RDMA, n.Model, n.Firmware, n.Driver, p.Algorithm, strconv.Itoa(p.Params)})
 		}
 		if len(n.Ports) == 0 {
-			rows = append(rows, []string{n.Name, "-", "-", "-", "-", n.Model, n.Firmware, n.Driver, n.Problem})
+			rows = append(rows, []string{n.Name, "-", "-", "-", "-", n.Model, n.Firmware, n.Driver, "-", n.Problem})
 		}
 	}
 	if len(rows) > 0 {
-		if err := a.table(a.heads("nic", "port", "id", "net-dev", "rdma", "model", "firmware", "driver", "params"), rows); err != nil {
+		if err := a.table(a.heads("nic", "port", "id", "net-dev", "rdma", "model", "firmware", "driver", "algorithm", "params"), rows); err != nil {
 			return err
 		}
 	}

@@ -226,7 +226,7 @@ func (l *noLinks) SetRate(_ context.Context, _ string, r vfshare.LinkRate) error
 // open opens the machine as a host.
 func (m *machine) open(change func(*Options)) *Host {
 	m.t.Helper()
-	o := Options{Root: m.dir, Socket: &dcbKernel{}, Links: &noLinks{}, Mstconfig: &program{}, Devlink: &program{}, Ethtool: &program{}, Quiet: true}
+	o := Options{Root: m.dir, Socket: &dcbKernel{}, Links: &noLinks{}, Mstconfig: &program{}, Mstreg: &program{}, Devlink: &program{}, Ethtool: &program{}, Quiet: true}
 	if change != nil {
 		change(&o)
 	}

@@ -35,7 +35,7 @@ const (
 // Backends lists all back ends in the order in which they are tried: those with immediate effect precede those that need
 // a reset, and the vendor's files precede the kernel's, since they also have the enable flags by priority.
 func Backends() []nicparam.Backend {
-	return []nicparam.Backend{nicparam.Sysfs, nicparam.Debugfs, nicparam.DCB, nicparam.Configfs, nicparam.Devlink, nicparam.Link, nicparam.DMS, nicparam.NV}
+	return []nicparam.Backend{nicparam.Sysfs, nicparam.Debugfs, nicparam.DCB, nicparam.Configfs, nicparam.Bnxt, nicparam.Devlink, nicparam.Link, nicparam.DMS, nicparam.NV}
 }
 
 // DMSAddress is the address of the vendor's management service.
@@ -53,6 +53,7 @@ type Options struct {
 	Socket    nicfiles.Socket
 	Links     vfshare.Links
 	Mstconfig nicfiles.Runner
+	Mstreg    nicfiles.Runner // reads registers of the firmware
 	Devlink   vfshare.Tool
 	Ethtool   vfshare.Tool
 	// DMSAddress is the address of the vendor's management service; without a Target it is not used. DMS, if set, returns
@@ -91,6 +92,7 @@ type known struct {
 	// failed is set when a program or a socket failed in a way that may be temporary; reads counts the reads since.
 	failed bool
 	reads  int
+	fixed  *bool // the firmware's fixed-function DCQCN is on; nil when unknown
 }
 
 // readsUntilRetry is the number of reads after a failure until the card is probed again. Sweeps are some seconds apart.
@@ -153,6 +155,9 @@ func (h *Host) fill() {
 	}
 	if o.Mstconfig == nil {
 		o.Mstconfig = anyProgram{"mstconfig", "mlxconfig"}
+	}
+	if o.Mstreg == nil {
+		o.Mstreg = anyProgram{"mstreg", "mlxreg"}
 	}
 }
 
@@ -221,15 +226,21 @@ func (h *Host) NICs(ctx context.Context) ([]agent.NIC, error) {
 		if now := h.signature(c); k == nil || k.signature != now {
 			k = h.probe(ctx, c)
 			k.signature = now
+			k.nic.Ports = h.algorithms(ctx, c, k)
 			h.cards[c.Name] = k
 		} else if k.again() {
 			// Unchanged back ends do not require a new Device.
 			if n := h.probe(ctx, c); !slices.Equal(n.findings, k.findings) {
 				n.signature = now
+				n.nic.Ports = h.algorithms(ctx, c, n)
 				k, h.cards[c.Name] = n, n
 			}
 		}
+		if k.reads > 0 && k.reads%readsUntilStatus == 0 {
+			k.nic.Ports = h.algorithms(ctx, c, k)
+		}
 		report.Findings = append(report.Findings, k.findings...)
+		report.Notes = append(report.Notes, otherAlgorithms(k.nic.Ports)...)
 		out = append(out, k.nic)
 	}
 	for name := range h.cards {

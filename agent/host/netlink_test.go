@@ -268,7 +268,7 @@ func TestTheRealRootIsReadWithRDMAMap(t *testing.T) {
 	m.nic(0)
 	const counter = "sys/devices/pci0000:3a/0000:3b:00.0/infiniband/mlx5_0/ports/1/hw_counters/np_ecn_marked_roce_packets"
 	m.file(counter, "N/A")
-	h, err := Open(Options{Mstconfig: &program{}, Devlink: &program{}, Ethtool: &program{}})
+	h, err := Open(Options{Mstconfig: &program{}, Mstreg: &program{}, Devlink: &program{}, Ethtool: &program{}})
 	if err != nil {
 		t.Fatal(err)
 	}

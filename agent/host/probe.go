@@ -10,6 +10,7 @@ import (
 	"fairlane/agent"
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/ccalgo"
 	"fairlane/ccconfig/nic/dcbnl"
 	"fairlane/ccconfig/nic/dms"
 	"fairlane/ccconfig/nic/nicfiles"
@@ -62,7 +63,7 @@ func (h *Host) probe(ctx context.Context, c *Card) *known {
 			Meter: &meter{host: h, port: *f}, Functions: p.functionsOf(f),
 		})
 	}
-	return &known{nic: nic, findings: p.findings, failed: p.failed || p.nvWhy != nil || len(p.modeWhy) > 0}
+	return &known{nic: nic, fixed: p.fixedFunction(), findings: p.findings, failed: p.failed || p.nvWhy != nil || len(p.modeWhy) > 0}
 }
 
 func (p *prober) allowed(b nicparam.Backend) bool {
@@ -96,7 +97,8 @@ func (p *prober) capabilities() {
 			p.switchMode(f)
 		}
 	}
-	if p.allowed(nicparam.NV) {
+	p.caps.Bnxt = ccalgo.Of(p.card.Vendor, p.card.Driver) == ccalgo.Thor
+	if p.allowed(nicparam.NV) && !p.caps.Bnxt {
 		p.nonVolatile()
 	}
 }
@@ -254,6 +256,9 @@ func (p *prober) accessor(b nicparam.Backend, f *PortFound) (a nicfiles.Accessor
 		}
 		a, err = nicfiles.Configfs(p.files, p.table, f.Port)
 		why = "rdma_cm in configfs"
+	case nicparam.Bnxt:
+		a, err = p.bnxt(f)
+		why = "congestion control of Broadcom in configfs, /" + thorDir(f)
 	case nicparam.Devlink, nicparam.Link:
 		a, why := p.share(b, f)
 		return p.underHolder(a, f), why
@@ -274,6 +279,23 @@ func (p *prober) accessor(b nicparam.Backend, f *PortFound) (a nicfiles.Accessor
 		return nil, err.Error()
 	}
 	return a, why
+}
+
+// bnxt returns the back end of a Broadcom port. Configfs has its files once the device's directory is made.
+func (p *prober) bnxt(f *PortFound) (nicfiles.Accessor, error) {
+	if !p.caps.Bnxt {
+		return nil, errors.New("the NIC is not one of Broadcom")
+	}
+	const root = "sys/kernel/config/bnxt_re"
+	if _, missing := p.files.List(root); missing != nil {
+		return nil, errors.New("/" + root + " is not there: mount configfs at /sys/kernel/config and load Broadcom's own driver; the kernel's driver does not report refused writes")
+	}
+	if !p.options.ReadOnly {
+		if err := nicfiles.MakeBnxt(p.files, f.Port); err != nil {
+			return nil, err
+		}
+	}
+	return nicfiles.NewBnxt(p.files, p.table, f.Port)
 }
 
 // layout returns the directory of the vendor driver's files.

@@ -9,6 +9,7 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/nic/ccalgo"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/qos"
 	"fairlane/internal/fieldwise"
@@ -38,6 +39,9 @@ type NICState struct {
 	// Acting holds the current values of parameters whose values in Params take effect at the next firmware reset. It occurs
 	// only in observed states; Diff ignores it.
 	Acting []NICParam `json:"acting,omitempty"`
+	// Algorithm is the congestion-control algorithm of the port; nil if the host does not report one. It occurs only in observed
+	// states; Diff ignores it.
+	Algorithm *ccalgo.State `json:"algorithm,omitempty"`
 }
 
 // ShareParam is the guaranteed rate of a virtual function, in Mbit/s, by its index; 0 means none.
@@ -128,7 +132,7 @@ func (s *NICState) validate(d Device) error {
 
 // richest is the table of a device with all capabilities. It must not be changed.
 var richest = sync.OnceValue(func() *nicparam.Table {
-	c := nicparam.Caps{GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true}
+	c := nicparam.Caps{GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true, Bnxt: true}
 	c.Limits = dcqcn.Limits{Rate32: true, UndocumentedGD: true}
 	return nicparam.New(c)
 })
@@ -209,7 +213,7 @@ func (s *NICState) Now(name string, index int) (uint64, bool) {
 func (s *NICState) Sort() { slices.SortFunc(s.Params, compareParams) }
 
 func (s *NICState) clone() *NICState {
-	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares, Shares: slices.Clone(s.Shares), Acting: slices.Clone(s.Acting)}
+	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares, Shares: slices.Clone(s.Shares), Acting: slices.Clone(s.Acting), Algorithm: s.Algorithm}
 	if s.WRCC != nil {
 		out.WRCC = s.WRCC.Clone()
 	}

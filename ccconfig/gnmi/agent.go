@@ -34,6 +34,8 @@ type place struct {
 	port       int
 	resetOnly  []string // parameters that take effect only after a firmware reset, sorted
 	servesPods bool     // functions report the tenants of their pods
+	algorithm  bool     // the agent reports the port's congestion-control algorithm
+	netDev     string   // on its host
 }
 
 func newAgent(s *session) *agent { return &agent{s: s, names: map[string]string{}} }
@@ -138,6 +140,7 @@ func (a *agent) readPort(ctx context.Context, dev driver.Device, at place) (*obs
 	}
 	boot, id, acting, err := a.identity(ctx, dev, at)
 	o.acting(acting)
+	o.algorithm(acting)
 	switch {
 	case err != nil:
 		return nil, err
@@ -241,6 +244,9 @@ func (a *agent) identity(ctx context.Context, dev driver.Device, at place) (boot
 	for _, p := range at.prerequisites(a.s.d.rows) {
 		paths = append(paths, p.Child("state").Child("value"))
 	}
+	if at.algorithm {
+		paths = append(paths, at.algorithmPaths()...)
+	}
 	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, paths})
 	if err != nil {
 		return "", id, nil, a.s.classify(ctx, "identity", dev, err)
@@ -316,7 +322,7 @@ func placeOf(prefix *gpb.Path, u *gpb.Update) (ident.PortID, place, error) {
 		return ident.PortID{}, place{}, fmt.Errorf("%s: %w", p, err)
 	}
 	slices.Sort(st.ResetNames)
-	return st.ID, place{p.Key(1, "name"), number, st.ResetNames, st.ServesPods}, nil
+	return st.ID, place{p.Key(1, "name"), number, st.ResetNames, st.ServesPods, st.Algorithm != "", st.NetDev}, nil
 }
 
 // pathOf returns the complete path of an update.

@@ -46,6 +46,9 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 		}
 		return !slices.Contains(caps.Params, name)
 	}
+	if s := got.NIC.Algorithm; s != nil && !s.Name.IsDCQCN() {
+		return prereq.OtherAlgorithm(*s, prereq.NICClasses(classes, got.NIC.Now, lacks)), nil
+	}
 	return prereq.NICClasses(classes, got.NIC.Now, lacks), nil
 }
 

@@ -35,6 +35,7 @@ type etherCensus struct {
 	answered int
 	warnings []etherWarning
 	settings int
+	vendors  map[string][]string // ports by the vendor of their NIC, as far as agents report one
 	progress func(asked, of int)
 }
 
@@ -81,6 +82,7 @@ func (o *Found) census(ctx context.Context, k *Inventory, progress func(asked, o
 	for _, w := range c.warnings {
 		o.Warnings = append(o.Warnings, w.said)
 	}
+	o.Warnings = append(o.Warnings, c.mixedVendors()...)
 	o.Warnings = append(o.Warnings, k.sharedIDs()...)
 	if unlisted > 0 {
 		o.Warnings = append(o.Warnings, phrase.Of("inventory.unlisted", "n", unlisted, "path", k.path))
@@ -198,6 +200,9 @@ func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (fa
 	got, err := c.driver.Read(ctx, dev)
 	if err != nil {
 		return []phrase.Text{phrase.Of("inventory.prereq-unknown", "port", ref.Port, "reason", err)}
+	}
+	if got.NIC != nil && got.NIC.Algorithm != nil {
+		c.countVendor(got.NIC.Algorithm.Name.Vendor(), dev.Name)
 	}
 	for _, item := range prereq.Unmet(driver.Examine(ctx, c.driver, dev, got, device.RoCENeeds())) {
 		faults = append(faults, phrase.Of("inventory.port", "port", ref.Port, "text", item.Sentence()))

@@ -23,6 +23,7 @@ const (
 	GroupFirmware Group = "firmware"  // the firmware's mode of congestion control
 	GroupQoS      Group = "qos"       // priorities, traffic classes, pause, buffers
 	GroupToS      Group = "tos"       // default marking of RoCE traffic
+	GroupBnxt     Group = "bnxt"      // congestion control of Broadcom NICs
 	GroupShare    Group = "share"     // shares of virtual functions
 )
 
@@ -83,6 +84,7 @@ const (
 	Configfs Backend = "configfs" // rdma_cm
 	Devlink  Backend = "devlink"  // rates of port functions, in switchdev mode
 	Link     Backend = "link"     // rates of virtual functions by route netlink, in legacy mode
+	Bnxt     Backend = "bnxt"     // Broadcom's driver, congestion control in configfs
 	DMS      Backend = "dms"      // the vendor's own management service (gNMI)
 )
 
@@ -123,6 +125,7 @@ const (
 	NeedsNewNV     Capability = "nv_2026"     // non-volatile names of newer firmware
 	NeedsVFRates   Capability = "vf_rates"    // rates of virtual functions, in legacy or in switchdev mode
 	NeedsSwitchdev Capability = "switchdev"   // e-switch in switchdev mode
+	NeedsBnxt      Capability = "bnxt_cc"     // congestion control of Broadcom NICs
 	NeedsTCRates   Capability = "devlink_tcs" // devlink rates by traffic class
 )
 
@@ -259,6 +262,11 @@ func Clip(s string) string {
 		return s[:most] + "…"
 	}
 	return s
+}
+
+// OfDCQCN reports whether the parameter is one of DCQCN: under another congestion-control algorithm it has no meaning.
+func (p *Param) OfDCQCN() bool {
+	return p.Group == GroupRP || p.Group == GroupNP || p.Group == GroupEnable
 }
 
 // Holds reports whether a value fits the register of a back end. A device may hold values that Legal does not allow, such as an

@@ -16,7 +16,7 @@ import (
 
 // everything returns the capabilities of a device that has all of them.
 func everything(l dcqcn.Limits) Caps {
-	return Caps{Limits: l, GeneralCC: true, NewNV: true, Switchdev: true, TCRates: true}
+	return Caps{Limits: l, GeneralCC: true, NewNV: true, Switchdev: true, TCRates: true, Bnxt: true}
 }
 
 func allLimits() []dcqcn.Limits {
@@ -42,8 +42,9 @@ func handWritten() map[string]ends {
 		"roce_cc_cnp_moderation": same(0, 2), "roce_cc_shaper_coalesce": same(0, 3),
 		"roce_cc_dcqcn_compatibility_mode": same(0, 2), "user_programmable_cc": same(0, 1), "roce_cc_legacy_dcqcn": same(0, 1),
 		"pcc_int_en": same(0, 1), "trust": same(0, 1), "dscp2prio": same(0, 7), "prio2tc": same(0, 7), "tsa": same(0, 255),
-		"tc_bw": same(0, 100), "tc_maxrate": same(0, w), "pfc": same(0, 1), "cable_len": same(0, 65535), "prio2buffer": same(0, 7),
+		"tc_bw": same(0, 100), "tc_maxrate": same(0, 255_000_000), "pfc": same(0, 1), "cable_len": same(0, 65535), "prio2buffer": same(0, 7),
 		"buffer_size": same(0, w), "default_roce_tos": same(0, 255), "default_roce_mode": same(0, 1),
+		"bnxt_ecn_enable": same(0, 1), "bnxt_ecn_marking": same(0, 2), "bnxt_roce_dscp": same(0, 63), "bnxt_roce_prio": same(0, 7), "bnxt_cnp_dscp": same(0, 63), "bnxt_cnp_prio": same(0, 7),
 		"vf_tx_share": same(0, w), "vf_tx_max": same(0, w), "vf_tx_weight": same(1, w), "vf_tc_bw": same(0, 100),
 	}
 }

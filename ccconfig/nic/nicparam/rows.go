@@ -77,6 +77,11 @@ const (
 	TSAVendor = 255
 )
 
+// MaxClassRate is the largest maximum rate of a traffic class, in kbit/s. The register of mlx5 has 8 bits, in units of 100 Mbit/s or
+// 1 Gbit/s; older kernels write the lowest 8 bits of a larger rate without an error (drivers/net/ethernet/mellanox/mlx5/core,
+// en_dcbnl.c).
+const MaxClassRate = 255_000_000
+
 // Values of trust.
 const (
 	TrustPCP  = 0
@@ -98,7 +103,7 @@ func qos() []Param {
 			Values:      []Value{{TSAStrict, "strict"}, {TSACredit, "cbs"}, {TSAETS, "ets"}, {TSAVendor, "vendor"}},
 			Description: "transmission selection algorithm of a traffic class", Sources: dcb("ets.tc_tsa", 8, "ets")},
 		{Name: "tc_bw", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "percent", Max: 100, Description: "bandwidth share of a traffic class; shares of ets classes sum to 100", Sources: dcb("ets.tc_tx_bw", 8, "ets")},
-		{Name: "tc_maxrate", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "kbit/s", Max: dcqcn.MaxWide, Known: true, Description: "maximum rate of a traffic class; 0 is no limit", Sources: dcb("maxrate", 64, "maxrate")},
+		{Name: "tc_maxrate", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "kbit/s", Max: MaxClassRate, Known: true, Description: "maximum rate of a traffic class; 0 is no limit", Sources: dcb("maxrate", 64, "maxrate")},
 		{Name: "pfc", Group: GroupQoS, Scope: ScopePriority, Kind: Bool, Max: 1, Known: true, Disruptive: true, Description: "priority flow control", Sources: append(dcb("pfc.pfc_en", 1, "pfc"), dms("nvidia/qos/config/pfc", 1))},
 		{Name: "cable_len", Group: GroupQoS, Scope: ScopePort, Kind: Uint, Unit: "m", Max: 65535, Disruptive: true, Description: "cable length from which buffer thresholds are computed", Sources: dcb("pfc.delay", 16, "pfc")},
 		{Name: "prio2buffer", Group: GroupQoS, Scope: ScopePriority, Kind: Uint, Max: 7, Disruptive: true, Description: "receive buffer of a priority", Sources: dcb("buffer.prio2buffer", 8, "buffer")},
@@ -132,5 +137,22 @@ func share() []Param {
 		legacy(row("tx_max", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsVFRates, "maximum rate of the function; 0 is no limit"), "max_tx_rate"),
 		row("tx_weight", ScopeFunction, "", 1, dcqcn.MaxWide, NeedsSwitchdev, "weight among the functions of a group"),
 		row("tc_bw", ScopeFunctionTC, "", 0, 100, NeedsTCRates, "relative share of a traffic class within the function"),
+	}
+}
+
+// broadcom returns the parameters of Broadcom NICs that are no part of a rate law: whether the port reacts to marks, and how its
+// traffic and its notifications are marked. No parameter of DCQCN corresponds to another one of these NICs.
+func broadcom() []Param {
+	row := func(file string, kind Kind, most uint64, text string) Param {
+		return Param{Name: "bnxt_" + file, Group: GroupBnxt, Scope: ScopePort, Kind: kind, Max: most, Needs: NeedsBnxt, Description: text,
+			Sources: []Source{{Backend: Bnxt, Name: file, Bits: 8, WideBits: 8, Atomic: "apply"}}}
+	}
+	return []Param{
+		row("ecn_enable", Bool, 1, "Broadcom: senders react to marks"),
+		row("ecn_marking", Uint, 2, "Broadcom: ECN codepoint of packets; 0 is not ECN-capable"),
+		row("roce_dscp", Uint, 63, "Broadcom: DSCP of RoCE traffic"),
+		row("roce_prio", Uint, 7, "Broadcom: priority of RoCE traffic"),
+		row("cnp_dscp", Uint, 63, "Broadcom: DSCP of notifications"),
+		row("cnp_prio", Uint, 7, "Broadcom: priority of notifications"),
 	}
 }

@@ -13,6 +13,7 @@ type Caps struct {
 	NewNV     bool // non-volatile names of newer firmware
 	VFRates   bool // rates of virtual functions in legacy mode
 	Switchdev bool // e-switch in switchdev mode
+	Bnxt      bool // congestion control of Broadcom NICs
 	TCRates   bool // devlink rates by traffic class
 }
 
@@ -29,6 +30,8 @@ func (c Caps) Has(n Capability) bool {
 		return c.VFRates || c.Switchdev
 	case NeedsSwitchdev:
 		return c.Switchdev
+	case NeedsBnxt:
+		return c.Bnxt
 	case NeedsTCRates:
 		return c.Switchdev && c.TCRates
 	}
@@ -47,7 +50,7 @@ type Table struct {
 // lacks.
 func New(c Caps) *Table {
 	t := &Table{caps: c, byName: map[string]int{}, byNV: map[string]int{}}
-	for _, rows := range [][]Param{congestion(c.Limits), notification(), firmware(), qos(), share()} {
+	for _, rows := range [][]Param{congestion(c.Limits), notification(), firmware(), qos(), share(), broadcom()} {
 		t.params = append(t.params, rows...)
 	}
 	for i := range t.params {

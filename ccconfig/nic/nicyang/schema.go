@@ -55,7 +55,7 @@ func Leaves() []Leaf {
 	add(nic+"/reapply/state", "count#", "attempts#", "time#", "next#", "problem")
 	params(nic)
 	add(port+"/state", "id", "net-dev", "rdma-device", "rdma-port=", "mac", "speed-mbps#", "oper-up!", "virtual-functions=",
-		"serves-pods!", "wrcc-senders=", "runtime-parameter&", "reset-parameter&")
+		"serves-pods!", "algorithm", "algorithm-evidence", "wrcc-senders=", "runtime-parameter&", "reset-parameter&")
 	params(port)
 	add(port+"/counters/state", "problem+")
 	add(port+"/counters/counter/state", "value#+", "problem+")

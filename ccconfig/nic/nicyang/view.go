@@ -48,6 +48,8 @@ type PortState struct {
 	OperUp       bool         `json:"oper-up"`
 	Functions    uint32       `json:"virtual-functions"`
 	ServesPods   bool         `json:"serves-pods"` // functions have the tenants of their pods
+	Algorithm    string       `json:"algorithm"`   // name in ccalgo; empty: not reported
+	Evidence     string       `json:"algorithm-evidence"`
 	WRCCSenders  uint32       `json:"wrcc-senders"`
 	RuntimeNames []string     `json:"runtime-parameter"`
 	ResetNames   []string     `json:"reset-parameter"`

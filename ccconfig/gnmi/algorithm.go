@@ -1,0 +1,62 @@
+package gnmi
+
+import (
+	"errors"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi/gnmitree"
+	"fairlane/ccconfig/nic/ccalgo"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
+	"fairlane/internal/phrase"
+)
+
+// algorithmPaths are the leaves that describe a port's congestion-control algorithm.
+func (p *place) algorithmPaths() []gnmitree.Path {
+	port, card := nicyang.Port(p.nic, p.port).Child("state"), nicyang.NIC(p.nic).Child("state")
+	return []gnmitree.Path{port.Child("algorithm"), port.Child("algorithm-evidence"), card.Child("driver"), card.Child("device")}
+}
+
+// algorithm stores the congestion-control algorithm of the port, if the host reports one.
+func (o *observed) algorithm(answers []answer) {
+	s := ccalgo.State{NetDev: o.netDev}
+	for _, a := range answers {
+		for _, u := range a.updates {
+			at, err := pathOf(a.prefix, u)
+			if err != nil {
+				continue
+			}
+			text := u.GetVal().GetStringVal()
+			switch at.Last() {
+			case "algorithm":
+				s.Name = ccalgo.Name(nicparam.Clip(text))
+			case "algorithm-evidence":
+				s.Evidence = text
+			case "driver":
+				s.Driver = ccalgo.Bare(text)
+			case "device":
+				s.Model = text
+			}
+		}
+	}
+	if s.Name != "" {
+		o.settings.Algorithm = &s
+	}
+}
+
+// otherAlgorithm returns an error if want contains parameters of DCQCN and the port has another algorithm.
+func (o *observed) otherAlgorithm(dev driver.Device, want *driver.NICState, rows *nicparam.Table) error {
+	s := o.settings.Algorithm
+	if s == nil || s.Name.IsDCQCN() {
+		return nil
+	}
+	for _, p := range want.Params {
+		row, known := rows.Find(p.Name)
+		if !known || !row.OfDCQCN() {
+			continue
+		}
+		said := phrase.Of("ccalgo.refused", "port", dev.String(), "driver", s.Driver, "net-dev", s.NetDev, "algorithm", s.Name.Title(), "evidence", phrase.Quoted(s.Evidence), "fix", s.Name.Fix())
+		return phrase.Because(errors.Join(driver.ErrUnsupported, driver.ErrUnsent), said)
+	}
+	return nil
+}
