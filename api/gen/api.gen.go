@@ -1945,6 +1945,9 @@ type ContendedTime struct {
 
 	// DeliveredContendedBps Delivered rate, averaged over the measurements in which the tenant contended: all of the hour, one in five minutes of the period. Absent if it did not contend.
 	DeliveredContendedBps *float64 `json:"delivered_contended_bps,omitempty"`
+
+	// Since Only in `hour`, if the entitlement changed within it: time of the first measurement with the present entitlement. The figures then cover the time from it, so that they mix no two entitlements.
+	Since *time.Time `json:"since,omitempty"`
 }
 
 // Contention What limits the tenant. `contending`: a contended link. `not-measured`: nothing could be measured. `path-down`: one of its ports has no link. `idle`: it sends almost nothing. `cap`: its cap. `own-port`: the ports it sends from. `other-link`: a link elsewhere. `demand`: its own demand. Absent in measurements of earlier releases.
@@ -2145,7 +2148,7 @@ type DriftPolicyUpdate struct {
 	WindowS         *int          `json:"window_s,omitempty"`
 }
 
-// EntitledNow Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+// EntitledNow Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
 type EntitledNow = int64
 
 // Event defines model for Event.
@@ -2800,7 +2803,7 @@ type LinkTenantUse struct {
 	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
 	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
 
 	// Received Delivered over `entitled_now_bps`. Absent for tenants that do not contend, and for callers who see their own tenants only.
@@ -4337,7 +4340,7 @@ type TenantBelow struct {
 	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps *Rate `json:"entitled_bps,omitempty"`
 
-	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
 	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
 
 	// LimitingLink Name of the link on which the tenant receives the least.
@@ -4488,7 +4491,7 @@ type TenantShare struct {
 	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
 	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
 
 	// LimitingLink Name of the link to which `entitled_now_bps` and `received` refer: of those that limit the tenant, the one on which it receives the least. Absent for tenants that do not contend, and for callers who see their own tenants only.
