@@ -27,9 +27,9 @@ export function ChangeLog({ fabric, tenant }: { fabric: string; tenant: string }
   );
 }
 
-function FromAudit({ fabric, tenant }: { fabric: string; tenant: string }) {
-  const { t } = useTranslation("tenant");
-  const log = useQuery({
+/** The latest entries of the audit log about a tenant. */
+export function useTenantEntries(fabric: string, tenant: string, enabled = true) {
+  return useQuery({
     queryKey: keys.audit("tenant", fabric, tenant),
     queryFn: () =>
       data<Schemas["AuditList"]>(
@@ -37,7 +37,13 @@ function FromAudit({ fabric, tenant }: { fabric: string; tenant: string }) {
           params: { query: { fabric, object: tenant, action: "tenant.", order: "newest", limit: pageSize } },
         }),
       ),
+    enabled,
   });
+}
+
+function FromAudit({ fabric, tenant }: { fabric: string; tenant: string }) {
+  const { t } = useTranslation("tenant");
+  const log = useTenantEntries(fabric, tenant);
   return (
     <QueryView query={log}>
       {({ items }) => (
