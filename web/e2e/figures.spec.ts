@@ -93,15 +93,29 @@ test("the figures of the last hour begin with a change of the entitlement, and s
 
 test("the plan in force is compared with the plan before", async ({ page, demo, signIn }) => {
   await signIn(page, "operator");
-  type Rollout = { id: number; plan: string; state: string; repair?: boolean };
-  const { items } = await demo.api<{ items: Rollout[] }>("GET", `/fabrics/${demo.fabric}/rollouts`);
-  const { plan } = await demo.api<{ plan: { name: string } }>("GET", `/fabrics/${demo.fabric}/overview`);
-  const other = items.find((r) => r.state === "succeeded" && !r.repair && r.plan !== plan.name);
-  await page.goto(`/console/f/${demo.fabric}/plans/${plan.name}?tab=changes`);
-  await ready(page);
-  expect(other, "the demo rolls out two plans").toBeDefined();
-  await expect(page.locator("[data-before]")).toHaveAttribute("data-before", /^[0-9a-f]{64}$/);
-  await expect(page.locator("[data-before] [data-difference]")).toBeVisible();
+  const at = `/fabrics/${demo.fabric}`;
+  const { plan } = await demo.api<{ plan: { name: string } }>("GET", `${at}/overview`);
+  const before = await demo.declared(demo.fabric);
+  try {
+    await demo.changeTenant(demo.fabric, "gold", { weight: 9 });
+    const other = await demo.api<{ name: string }>("POST", `${at}/plans`, {});
+    await page.route(/\/rollouts\?/, async (route) => {
+      const answer = await route.fetch(); // as if the other plan had been rolled out before
+      const list = await answer.json();
+      const ended = { ...list.items.at(-1), state: "succeeded", repair: false, stages: ["settings"] };
+      const items = [
+        { ...ended, id: 2, plan: plan.name },
+        { ...ended, id: 1, plan: other.name },
+      ];
+      await route.fulfill({ response: answer, json: { ...list, items } });
+    });
+    await page.goto(`/console/f/${demo.fabric}/plans/${plan.name}?tab=changes`);
+    await ready(page);
+    await expect(page.locator("[data-before]")).toHaveAttribute("data-before", other.name);
+    await expect(page.locator("[data-before] [data-difference]")).toContainText("2 tenants gain, 1 loses");
+  } finally {
+    await demo.declare(demo.fabric, before);
+  }
 });
 
 test("the picture of a control table has values on both axes", async ({ page, demo, signIn }) => {
