@@ -169,7 +169,7 @@ func (s *Server) GetTenantNow(ctx context.Context, r server.GetTenantNowRequestO
 		return nil, err
 	}
 	window := func(c views.ContendedTime) gen.ContendedTime {
-		return gen.ContendedTime{ContendedS: c.Contended, BadS: c.Bad, DeliveredContendedBps: c.Delivered}
+		return gen.ContendedTime{ContendedS: c.Contended, BadS: c.Bad, DeliveredContendedBps: c.Delivered, Since: instant(c.Since)}
 	}
 	return server.GetTenantNow200JSONResponse{
 		Fabric: t.Fabric, Tenant: t.Tenant, At: t.At, MeasuredAt: instant(t.MeasuredAt), Series: gen.SeriesState(t.Series), Weight: t.Weight,

@@ -1990,6 +1990,9 @@ type ContendedTime struct {
 
 	// DeliveredContendedBps Delivered rate, averaged over the measurements in which the tenant contended: all of the hour, one in five minutes of the period. Absent if it did not contend.
 	DeliveredContendedBps *float64 `json:"delivered_contended_bps,omitempty"`
+
+	// Since Only in `hour`, if the entitlement changed within it: time of the first measurement with the present entitlement. The figures then cover the time from it, so that they mix no two entitlements.
+	Since *time.Time `json:"since,omitempty"`
 }
 
 // Contention What limits the tenant. `contending`: a contended link. `not-measured`: nothing could be measured. `path-down`: one of its ports has no link. `idle`: it sends almost nothing. `cap`: its cap. `own-port`: the ports it sends from. `other-link`: a link elsewhere. `demand`: its own demand. Absent in measurements of earlier releases.
@@ -2233,7 +2236,7 @@ type EndpointList struct {
 // EndpointState State of the port's link as of the latest scan. `up`: both ends were up. `down`: the port had no link, or an end was down. `unknown`: the scan did not find the port, or there was none.
 type EndpointState string
 
-// EntitledNow Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+// EntitledNow Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
 type EntitledNow = int64
 
 // Event defines model for Event.
@@ -2888,7 +2891,7 @@ type LinkTenantUse struct {
 	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
 	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
 
 	// Received Delivered over `entitled_now_bps`. Absent for tenants that do not contend, and for callers who see their own tenants only.
@@ -4520,7 +4523,7 @@ type TenantBelow struct {
 	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps *Rate `json:"entitled_bps,omitempty"`
 
-	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
 	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
 
 	// LimitingLink Name of the link on which the tenant receives the least.
@@ -4671,7 +4674,7 @@ type TenantShare struct {
 	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
 	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
 
 	// LimitingLink Name of the link to which `entitled_now_bps` and `received` refer: of those that limit the tenant, the one on which it receives the least. Absent for tenants that do not contend, and for callers who see their own tenants only.

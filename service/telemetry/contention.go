@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
 )
@@ -72,7 +71,7 @@ func judgeContention(p *policy.Plan, r *Report, e *Evidence) {
 		j.judge(&r.Tenants[i])
 	}
 	for i := range r.Links {
-		entitleNow(&r.Links[i])
+		entitleNow(&r.Links[i], e.Caps)
 	}
 	for i := range r.Tenants {
 		j.worst(&r.Tenants[i])
@@ -216,34 +215,6 @@ func (j *contentionJudge) reason(t *TenantShare) Contention {
 		return OtherLink // one that the plan does not list, since no other tenant contends there
 	}
 	return OwnDemand
-}
-
-// entitleNow divides what the tenants that do not contend leave of a link among those that do, in proportion to their entitlements by the
-// plan. No tenant is entitled to less than by the plan; that is its entitlement where not all that contend are measured, or not the link.
-func entitleNow(l *LinkUse) {
-	var entitled, contending quantity.BitRate
-	whole := l.Used != nil
-	for _, t := range l.Tenants {
-		if t.Contention == Contending {
-			whole = whole && t.Delivered != nil
-			entitled += t.Entitled
-			if t.Delivered != nil {
-				contending += *t.Delivered
-			}
-		}
-	}
-	for i := range l.Tenants {
-		t := &l.Tenants[i]
-		if t.Contention != Contending || t.Delivered == nil {
-			continue
-		}
-		now := t.Entitled
-		if whole && entitled > 0 {
-			room := l.Capacity - max(*l.Used-contending, 0)
-			now = max(now, quantity.BitRate(float64(room)*float64(t.Entitled)/float64(entitled)))
-		}
-		t.EntitledNow, t.Received = &now, new(float64(*t.Delivered)/float64(max(now, 1)))
-	}
 }
 
 // worst sets what a contending tenant received on the link where that was least.

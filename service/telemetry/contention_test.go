@@ -145,7 +145,7 @@ func TestAnUnmeasuredContenderHidesNoOther(t *testing.T) {
 	_, r := sharedLink(98, 20, -1)
 	l := &r.Links[0]
 	l.Tenants[0].Contention, l.Tenants[1].Contention = Contending, Contending
-	entitleNow(l)
+	entitleNow(l, nil)
 	red, blue := &l.Tenants[0], &l.Tenants[1]
 	if red.Received == nil || *red.EntitledNow != 75e9 || *red.Received != 20.0/75 {
 		t.Errorf("red received %v of %v", red.Received, red.EntitledNow)

@@ -28,6 +28,8 @@ type TenantNow struct {
 type ContendedTime struct {
 	Contended, Bad *float64 // seconds
 	Delivered      *float64 // average rate in contended time, in bits per second
+	// Since is when the figures begin, if later than the window: with the first measurement of the present entitlement. Zero: the whole window.
+	Since time.Time
 }
 
 // freshRecord is the window in which the latest sample of a rule with a period of five minutes lies.
@@ -88,14 +90,18 @@ func (t *TenantNow) windows(ctx context.Context, r *reader, own string) error {
 		return fmt.Sprintf("avg(avg_over_time((%s and on (%s, %s) %s == 1)[%s]))", of(series.TenantDelivered), series.LabelFabric, series.LabelTenant,
 			of(series.TenantState, series.LabelState+"="+strconv.Quote(control.ContentionContending)), window)
 	}
+	hour, err := t.sinceChange(ctx, r, of(series.TenantEntitled))
+	if err != nil {
+		return err
+	}
 	for _, x := range []struct {
 		to    **float64
 		query string
 	}{
 		{&t.BudgetLeft, latest(series.RecordedRemaining)},
-		{&t.Hour.Contended, "sum(increase(" + of(series.TenantContended) + "[1h]))"},
-		{&t.Hour.Bad, "sum(increase(" + of(series.TenantBad) + "[1h]))"},
-		{&t.Hour.Delivered, contending("1h:")},
+		{&t.Hour.Contended, "sum(increase(" + of(series.TenantContended) + "[" + hour + "]))"},
+		{&t.Hour.Bad, "sum(increase(" + of(series.TenantBad) + "[" + hour + "]))"},
+		{&t.Hour.Delivered, contending(hour + ":")},
 		{&t.Period.Contended, latest(series.RecordedContended + "28d")},
 		{&t.Period.Bad, latest(series.RecordedBad + "28d")},
 		{&t.Period.Delivered, contending("28d:5m")},
@@ -106,4 +112,16 @@ func (t *TenantNow) windows(ctx context.Context, r *reader, own string) error {
 		}
 	}
 	return nil
+}
+
+// sinceChange returns the window of the last hour in PromQL, shortened to the time since the entitlement changed in it: figures from before
+// the change say nothing of the present entitlement. Gaps of the measurement around the change do not hide it.
+func (t *TenantNow) sinceChange(ctx context.Context, r *reader, entitled string) (string, error) {
+	query := fmt.Sprintf("max(max_over_time((timestamp(%s) and %[1]s != last_over_time(%[1]s[1h] offset 15s))[1h:15s]))", entitled)
+	changed, err := r.one(ctx, query)
+	if err != nil || changed == nil {
+		return "1h", err
+	}
+	t.Hour.Since = time.UnixMilli(int64(*changed * 1000)).UTC()
+	return fmt.Sprintf("%ds", max(int64(t.At.Sub(t.Hour.Since).Seconds()), 1)), nil
 }

@@ -28,9 +28,10 @@ var everything = views.Parts{Devices: true, Rollouts: true, Events: true}
 // page is a service with series whose clock the test sets.
 type page struct {
 	*usecases.Services
-	t   testing.TB
-	rig *controltest.Rig
-	now time.Time
+	t                   testing.TB
+	rig                 *controltest.Rig
+	now                 time.Time
+	entitled, delivered float64 // rates of the tenants in measurements, in bits per second
 }
 
 // newPage returns a service with the plan of controltest's fabric in force.
@@ -42,7 +43,7 @@ func newPage(t testing.TB) *page {
 
 func onRig(t testing.TB, r *controltest.Rig, change ...func(*control.Deps)) *page {
 	t.Helper()
-	p := &page{t: t, rig: r, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	p := &page{t: t, rig: r, entitled: 75e9, delivered: 60e9, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	kept := embeddedtest.Open(t, embedded.Options{})
 	p.Services = r.Manager(t, append(change, func(d *control.Deps) { d.Clock, d.Series = func() time.Time { return p.now }, kept })...)
 	return p
@@ -66,7 +67,7 @@ func (p *page) measure(use float64, list ...tenant) {
 	for _, x := range list {
 		of := series.Label{Name: series.LabelTenant, Value: x.name}
 		batch = append(batch, add(series.TenantState, 1, of, series.Label{Name: series.LabelState, Value: x.state}),
-			add(series.TenantWeight, 3, of), add(series.TenantEntitled, 75e9, of), add(series.TenantDelivered, 60e9, of), add(series.LinkTenant, 60e9, on, of))
+			add(series.TenantWeight, 3, of), add(series.TenantEntitled, p.entitled, of), add(series.TenantDelivered, p.delivered, of), add(series.LinkTenant, 60e9, on, of))
 		if x.received > 0 {
 			batch = append(batch, add(series.TenantReceived, x.received, of, on))
 		}
@@ -207,6 +208,41 @@ func TestTheOverviewHidesPartsWithoutTheRight(t *testing.T) {
 	o, err := p.Overview(t.Context(), "lab", views.Parts{})
 	if err != nil || o.Devices != nil || o.Latest != nil || o.Rollout != nil || o.Verdict != views.Served {
 		t.Errorf("overview is %+v, %v", o, err)
+	}
+}
+
+// A change of the entitlement within the hour begins the figures of the hour anew, also where no measurement was taken around it.
+func TestTheLastHourBeginsWithTheEntitlement(t *testing.T) {
+	t.Parallel()
+	p := newPage(t)
+	measure := func(times int, rate float64) {
+		p.entitled, p.delivered = rate, rate
+		for range times {
+			p.measure(0.97, tenant{"blue", "contending", 1})
+			p.now = p.now.Add(15 * time.Second)
+		}
+	}
+	hour := func() views.ContendedTime {
+		got, err := p.TenantNow(t.Context(), "lab", "blue")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Hour
+	}
+	measure(40, 75e9)
+	if h := hour(); !h.Since.IsZero() || *h.Delivered != 75e9 {
+		t.Errorf("without a change the hour is %+v, %v", h, *h.Delivered)
+	}
+	p.now = p.now.Add(5 * time.Minute) // nothing is measured
+	change := p.now
+	measure(20, 25e9)
+	if h := hour(); !h.Since.Equal(change) || *h.Delivered != 25e9 {
+		t.Errorf("after the change at %v the hour is %+v, %v", change, h, *h.Delivered)
+	}
+	p.now = p.now.Add(time.Hour)
+	measure(2, 25e9)
+	if h := hour(); !h.Since.IsZero() {
+		t.Errorf("an hour after the change the hour is %+v", h)
 	}
 }
 

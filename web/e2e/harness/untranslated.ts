@@ -41,12 +41,12 @@ export async function untranslated(page: Page, names: Iterable<string>): Promise
   });
 }
 
-/** The words of a text that stand alone, between spaces, Chinese and punctuation. */
+/** The words of a text that stand alone, between spaces, Chinese and punctuation; and English lengths of time, such as "3d". */
 function english(text: string): string[] {
   return text
     .replace(/[\u2068][^\u2069]*[\u2069]|"[^"]*"/g, " ") // quotations
     .replace(/\bfairlane( [a-z][a-z-]*)+|代码 [a-z-]+/g, " ") // commands, and codes of problems
     .split(/[\s\p{Script=Han}\u3000-\u303f\uff00-\uffef"'“”‘’()[\],;!?·→±]+/u)
     .map((part) => part.replace(/[.:…]+$/, ""))
-    .filter((part) => /^[A-Za-z]{2,}(-[A-Za-z]+)*$/.test(part));
+    .filter((part) => /^([A-Za-z]{2,}(-[A-Za-z]+)*|\d+[smhdw])$/.test(part));
 }

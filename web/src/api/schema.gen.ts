@@ -5070,7 +5070,7 @@ export interface components {
         Contention: "contending" | "not-measured" | "path-down" | "idle" | "cap" | "own-port" | "other-link" | "demand";
         /**
          * Format: int64
-         * @description Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+         * @description Rate that a contending tenant may have while the others use the link as measured, from its entitlement by the plan up to its cap. Absent for tenants that do not contend, and for callers who see their own tenants only.
          */
         EntitledNow: number;
         /**
@@ -5499,6 +5499,11 @@ export interface components {
              * @description Delivered rate, averaged over the measurements in which the tenant contended: all of the hour, one in five minutes of the period. Absent if it did not contend.
              */
             delivered_contended_bps?: number;
+            /**
+             * Format: date-time
+             * @description Only in `hour`, if the entitlement changed within it: time of the first measurement with the present entitlement. The figures then cover the time from it, so that they mix no two entitlements.
+             */
+            since?: string;
         };
         SearchAnswer: {
             results: components["schemas"]["SearchResult"][];

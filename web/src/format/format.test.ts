@@ -1,7 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { csv } from "./csv";
 import { ago } from "./time";
-import { duration, rate, rateScale, share, signedShare } from "./units";
+import {
+  duration,
+  exactRate,
+  fixed,
+  percent,
+  rate,
+  rateScale,
+  share,
+  signedPercent,
+  signedShare,
+  weightScale,
+} from "./units";
 
 describe("rates", () => {
   it.each([
@@ -38,6 +49,24 @@ describe("shares", () => {
       "−0.5 %",
       "0.0 %",
     ]));
+});
+
+describe("columns", () => {
+  it("give all weights the decimals of the finest, so that points align", () => {
+    const column = (...weights: number[]) => weights.map(weightScale(weights, "en"));
+    expect(column(1, 2.5, 10)).toEqual(["1.0", "2.5", "10.0"]);
+    expect(column(1, 2)).toEqual(["1", "2"]);
+    expect(column(0.125, 4)).toEqual(["0.125", "4.000"]);
+    expect([fixed(1.5, 2, "en"), fixed(2, 2, "en"), fixed(undefined, 2, "en")]).toEqual(["1.50", "2.00", undefined]);
+  });
+  it("leave the sign of percent to the header", () =>
+    expect([percent(0.1, "en"), signedPercent(0.01, "en"), signedPercent(-0.005, "zh")]).toEqual([
+      "10.0",
+      "+1.0",
+      "−0.5",
+    ]));
+  it("show declared rates without loss", () =>
+    expect([exactRate(40_404_000_001, "en"), exactRate(1e9, "zh")]).toEqual(["40.404000001 Gbit/s", "1 Gbit/s"]));
 });
 
 describe("durations", () => {

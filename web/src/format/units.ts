@@ -52,15 +52,44 @@ export function share(fraction: number | null | undefined, language: Language): 
   return text && `${text} %`;
 }
 
-/** Like share, with its sign: "+1.0 %", "−0.5 %". */
-export function signedShare(fraction: number | null | undefined, language: Language): string | undefined {
+/** Like percent, with the sign of the change: "+1.0", "−0.5". */
+export function signedPercent(fraction: number | null | undefined, language: Language): string | undefined {
   if (!measured(fraction)) return undefined;
-  return `${number(fraction * 100, language, { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" }).replace("-", "−")} %`;
+  const options = { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" } as const;
+  return number(fraction * 100, language, options).replace("-", "−");
+}
+
+/** Like signedPercent, with the unit: "+1.0 %", "−0.5 %". */
+export function signedShare(fraction: number | null | undefined, language: Language): string | undefined {
+  const text = signedPercent(fraction, language);
+  return text && `${text} %`;
 }
 
 /** A count with grouped digits. */
 export function count(n: number | null | undefined, language: Language): string | undefined {
   return measured(n) ? number(n, language, {}) : undefined;
+}
+
+/** A rate without loss, in the largest unit that it reaches: "40.404 Gbit/s". For what a person declared, not for measurements. */
+export function exactRate(bps: number | null | undefined, language: Language): string | undefined {
+  if (!measured(bps)) return undefined;
+  const { unit, divisor } = steps.find((s) => Math.abs(bps) >= s.divisor) ?? { unit: "bit/s", divisor: 1 };
+  return `${number(bps / divisor, language, { maximumFractionDigits: 12 })} ${unit}`;
+}
+
+/** The weights of a column: all with as many decimals as the one with the most has, at most three. */
+export function weightScale(values: (number | null | undefined)[], language: Language) {
+  const decimals = [0, 1, 2].find((d) => values.every((v) => !measured(v) || isRound(v, d))) ?? 3;
+  return (n: number | null | undefined) => fixed(n, decimals, language);
+}
+
+const isRound = (v: number, decimals: number) => Math.abs(v * 10 ** decimals - Math.round(v * 10 ** decimals)) < 1e-6;
+
+/** A number with a fixed number of decimals, for a column of such numbers. */
+export function fixed(n: number | null | undefined, decimals: number, language: Language): string | undefined {
+  return measured(n)
+    ? number(n, language, { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+    : undefined;
 }
 
 /** A weight: as many decimals as it has, at most three. */

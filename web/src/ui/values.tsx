@@ -12,6 +12,16 @@ export function NotMeasured() {
   );
 }
 
+/** In place of an error budget that is not known: it is computed from records, not measured. A tip says so. */
+export function BudgetNotKnown() {
+  const { t } = useTranslation("common");
+  return (
+    <Text span c="dimmed" fs="italic" inherit title={t("budget-not-known")}>
+      {t("not-known")}
+    </Text>
+  );
+}
+
 /** A rate in bit/s with its unit. */
 export function Rate({ bps }: { bps: number | null | undefined }) {
   const text = useFormat().rate(bps);

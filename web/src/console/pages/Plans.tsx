@@ -86,7 +86,7 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
   const { t } = useTranslation("plans");
   const fabric = useFabricName();
   const snapshot = useFabrics().data?.find((f) => f.name === fabric)?.snapshot?.sha256;
-  const { number, share } = useFigures();
+  const { number, percent } = useFigures();
   const columns = useMemo<Column<Summary>[]>(
     () => [
       { id: "plan", header: t("plan"), value: (p) => p.name, cell: (p) => <PlanName name={p.name} /> },
@@ -115,10 +115,10 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
         unit: "%",
         align: "end",
         value: (p) => Math.round(p.max_predicted_error * 1e4) / 100,
-        cell: (p) => share(p.max_predicted_error),
+        cell: (p) => percent(p.max_predicted_error),
       },
     ],
-    [t, inForce, snapshot, number, share],
+    [t, inForce, snapshot, number, percent],
   );
   return (
     <DataTable

@@ -52,7 +52,8 @@ function useColumns(rows: ShareRow[], changes: boolean, simulated: boolean): Col
       ...[r.before, r.after].flatMap((s) => (s ? [s.predicted_bps * (1 + s.bound), s.entitled_bps] : [])),
       r.simulated?.delivered_bps ?? 0,
     ]);
-    const m: Making = { t, figures, scale: figures.scale(rates), max: Math.max(0, ...rates) };
+    const weight = figures.weightScale(rows.flatMap((r) => [r.before?.weight, r.after?.weight]));
+    const m: Making = { t, figures, scale: figures.scale(rates), max: Math.max(0, ...rates), weight };
     return [
       ...nameColumns(m),
       ...(changes ? [predictedColumn(m, "before", t("predicted-before"), (r) => r.before)] : []),

@@ -8,10 +8,16 @@ import { certain, gain, type PredictedShare, relativeGain, type ShareRow } from 
 import type { Figures, Scale } from "./useFigures";
 
 /** What columns are made with: texts, figures, the unit of the rates, and the rate at the end of each bar in bit/s. */
-export type Making = { t: TFunction<"parts">; figures: Figures; scale: Scale; max: number };
+export type Making = {
+  t: TFunction<"parts">;
+  figures: Figures;
+  scale: Scale;
+  max: number;
+  weight: (n: number | undefined) => string | undefined;
+};
 
 /** Tenant, weight and entitlement. */
-export function nameColumns({ t, figures: f, scale }: Making): Column<ShareRow>[] {
+export function nameColumns({ t, scale, weight: text }: Making): Column<ShareRow>[] {
   const weight = (r: ShareRow) => (r.after ?? r.before)?.weight;
   return [
     { id: "tenant", header: t("tenant"), value: (r) => r.tenant, cell: (r) => <TenantName name={r.tenant} /> },
@@ -22,8 +28,8 @@ export function nameColumns({ t, figures: f, scale }: Making): Column<ShareRow>[
       value: weight,
       cell: (r) =>
         r.before && r.after && r.before.weight !== r.after.weight
-          ? t("from-to", { before: f.number(r.before.weight), after: f.number(r.after.weight) })
-          : f.number(weight(r) ?? 0),
+          ? t("from-to", { before: text(r.before.weight), after: text(r.after.weight) })
+          : text(weight(r)),
     },
     {
       id: "entitled",
@@ -103,7 +109,7 @@ export function changeColumns({ t, figures: f, scale }: Making): Column<ShareRow
       missing: t("new-tenant"),
       cell: (r) => {
         const part = relativeGain(r);
-        return part === undefined ? undefined : <span className="fl-numeric">{f.signedShare(part)}</span>;
+        return part === undefined ? undefined : <span className="fl-numeric">{f.signedPercent(part)}</span>;
       },
     },
     {
@@ -136,7 +142,7 @@ export function simulatedColumns({ t, figures: f, scale }: Making): Column<Share
       align: "end",
       missing,
       value: (r) => r.simulated && Math.round(r.simulated.share_error * 1e4) / 100,
-      cell: (r) => r.simulated && <span className="fl-numeric">{f.share(r.simulated.share_error)}</span>,
+      cell: (r) => r.simulated && <span className="fl-numeric">{f.percent(r.simulated.share_error)}</span>,
     },
     {
       id: "within",

@@ -19,6 +19,9 @@ export function useFigures() {
       rate: (bps: number) => f.rate(bps) ?? "",
       number: (n: number) => f.weight(n) ?? "",
       share: (part: number) => f.share(part) ?? "",
+      percent: (part: number) => f.percent(part) ?? "",
+      signedPercent: (part: number) => f.signedPercent(part) ?? "",
+      weightScale: f.weightScale,
       signedShare: (part: number) => f.signedShare(part) ?? "",
       scale: (rates: number[]): Scale => {
         const { unit, divisor, format } = f.rateScale(rates);

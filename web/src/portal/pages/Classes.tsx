@@ -69,7 +69,7 @@ function ClassTable({ classes, entitled, onChange }: TableProps) {
   const m = useTenantName();
   const shares = useMemo(() => sharesOf(classes, entitled), [classes, entitled]);
   const sum = classes.reduce((a, c) => a + c.weight, 0);
-  const columns = useColumns(sum, entitled, onChange);
+  const columns = useColumns(shares, sum, entitled, onChange);
   return (
     <DataTable
       caption={t("table")}
@@ -97,16 +97,18 @@ function ClassTable({ classes, entitled, onChange }: TableProps) {
 }
 
 function useColumns(
+  shares: ClassShare[],
   sum: number,
   entitled: number | undefined,
   onChange: ((change: Change) => void) | undefined,
 ): Column<ClassShare>[] {
   const { t } = useTranslation("classes");
   const format = useFormat();
+  const weight = useMemo(() => format.weightScale(shares.map((c) => c.weight)), [format, shares]);
   return useMemo(
     () => [
       { id: "name", header: t("name"), value: (c) => c.name, width: 10 },
-      { id: "weight", header: t("weight"), value: (c) => c.weight, cell: (c) => format.weight(c.weight), align: "end" },
+      { id: "weight", header: t("weight"), value: (c) => c.weight, cell: (c) => weight(c.weight), align: "end" },
       {
         id: "share",
         header: t("share"),
@@ -135,7 +137,7 @@ function useColumns(
         ? [{ id: "do", header: t("do"), cell: (c: ClassShare) => <Actions name={c.name} onChange={onChange} /> }]
         : []),
     ],
-    [t, format, sum, entitled, onChange],
+    [t, format, weight, sum, entitled, onChange],
   );
 }
 

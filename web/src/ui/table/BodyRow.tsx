@@ -70,6 +70,12 @@ function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
   const { t } = useTranslation("ui");
   const value = column.cell ? column.cell(row) : worded(defined(column.value?.(row)));
   return (
-    <div className="fl-cell">{value ?? <span className="fl-missing">{column.missing ?? t("not-measured")}</span>}</div>
+    <div className="fl-cell">
+      {value ?? (
+        <span className="fl-missing" title={column.missingWhy}>
+          {column.missing ?? t("not-measured")}
+        </span>
+      )}
+    </div>
   );
 }

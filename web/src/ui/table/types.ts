@@ -24,6 +24,8 @@ export type Column<T> = {
   hidden?: boolean;
   /** What stands for an undefined value, in the cell and in the exported file: "not measured" when left out. */
   missing?: string;
+  /** Why a value is undefined, as a tip on what stands for it. */
+  missingWhy?: string;
 };
 
 /** The order of rows by one column. */

@@ -5,7 +5,7 @@ import { useFormat } from "../../../format/useFormat";
 import { StateBadge } from "../../../ui/StateBadge";
 import { Empty } from "../../../ui/states";
 import { type Column, DataTable, type Sort } from "../../../ui/table/DataTable";
-import { NotMeasured } from "../../../ui/values";
+import { BudgetNotKnown } from "../../../ui/values";
 import { TenantName } from "../../parts/links";
 import { type Budget, windows } from "./queries";
 
@@ -45,12 +45,12 @@ export function BudgetTable({ fabric, budgets, chosen, onChoose, ...state }: Pro
         align: "end",
         value: (b) => (b.left === undefined ? undefined : b.left * 100),
         cell: (b) =>
-          b.left === undefined ? <NotMeasured /> : <Left left={b.left} text={format.share(b.left) ?? ""} />,
+          b.left === undefined ? <BudgetNotKnown /> : <Left left={b.left} text={format.percent(b.left) ?? ""} />,
       },
       ...windows.map(
         (w): Column<Budget> => ({
           id: `burn-${w.name}`,
-          header: t("burn-in", { window: w.name }),
+          header: t("burn-in", { window: format.duration(w.seconds) ?? "" }),
           align: "end",
           missing: t("burn-none"),
           value: (b) => b.burn[w.name],
@@ -106,8 +106,8 @@ function Left({ left, text }: { left: number; text: string }) {
 function Burn({ budget, rate, limit }: { budget: Budget; rate: number | undefined; limit: number }) {
   const { t } = useTranslation("alerts");
   const format = useFormat();
-  if (rate === undefined) return budget.left === undefined ? <NotMeasured /> : t("not-contended");
-  const text = format.weight(Math.round(rate * 100) / 100) ?? "";
+  if (rate === undefined) return budget.left === undefined ? <BudgetNotKnown /> : t("not-contended");
+  const text = format.fixed(rate, 2) ?? "";
   if (rate >= limit) return <StateBadge tone="bad">{t("burn-over", { rate: text, limit })}</StateBadge>;
   return <span className="fl-numeric">{text}</span>;
 }

@@ -61,7 +61,7 @@ export function BurnChart({ fabric, tenant, url, onUrl }: Props) {
               unit={t("chart-unit")}
               times={d.times}
               series={windows.map((w, i) => ({
-                label: t("burn-in", { window: w.name }),
+                label: t("burn-in", { window: format.duration(w.seconds) ?? "" }),
                 values: d.values[i] ?? [],
                 kind: "line",
               }))}
@@ -69,7 +69,7 @@ export function BurnChart({ fabric, tenant, url, onUrl }: Props) {
               fromFirst={"last" in value}
               now={now}
               onRange={(from, to) => set({ from, to })}
-              format={(v) => format.weight(Math.round(v * 100) / 100) ?? ""}
+              format={(v) => format.fixed(v, 2) ?? ""}
               csvName={`${fabric}-${tenant}-burn`}
               beyond="leave-out"
             />

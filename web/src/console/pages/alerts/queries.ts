@@ -17,11 +17,11 @@ export type Objective = Schemas["Objective"];
 
 /** Windows of the burn rates, with the rate at which an alert fires (docs/telemetry.md): the budget of 28 days lasts 28 days at 1. */
 export const windows = [
-  { name: "5m", limit: 14.4 },
-  { name: "1h", limit: 14.4 },
-  { name: "6h", limit: 6 },
-  { name: "1d", limit: 3 },
-  { name: "3d", limit: 1 },
+  { name: "5m", seconds: 300, limit: 14.4 },
+  { name: "1h", seconds: 3600, limit: 14.4 },
+  { name: "6h", seconds: 21600, limit: 6 },
+  { name: "1d", seconds: 86400, limit: 3 },
+  { name: "3d", seconds: 259200, limit: 1 },
 ] as const;
 
 export type Window = (typeof windows)[number]["name"];

@@ -114,7 +114,8 @@ function Facts({ entry: e }: { entry: Entry }) {
 function Changes({ before, after }: { before: unknown; after: unknown }) {
   const { t } = useTranslation(["audit", "common"]);
   const [whole, setWhole] = useState(false);
-  const fields = fieldChanges(before, after);
+  const format = useFormat();
+  const fields = fieldChanges(before, after, { weight: format.weight, rate: format.exactRate });
   const same = fields.filter((f) => !f.changed).length;
   if (fields.length === 0) return <Text c="dimmed">{t("no-values")}</Text>;
   const side = (value: string | undefined) =>

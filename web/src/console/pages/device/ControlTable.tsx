@@ -4,13 +4,14 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { useFormat } from "../../../format/useFormat";
 import { ScrollTable } from "../../parts/ScrollTable";
-import { rateAt } from "./matrices";
+import { indexTicks, rateAt } from "./matrices";
 
 type Entry = Schemas["CCTEntry"];
 
-const width = 520;
-const height = 150;
-const pad = 8;
+const width = 560;
+const height = 176;
+/** Space around the curve, for the labels of the axes. */
+const [top, right, bottom, left] = [10, 10, 24, 64];
 
 /** The congestion control table: how much of the line rate a flow may send at each index, as a picture and as a table. */
 export function ControlTable({ desired, observed }: { desired?: Entry[]; observed?: Entry[] }) {
@@ -42,7 +43,8 @@ export function ControlTable({ desired, observed }: { desired?: Entry[]; observe
           role="img"
           aria-label={t("cct-picture", { n: main.length, least: last ? share(rateAt(last)) : "" })}
         >
-          <path d={`M${pad} ${pad}V${height - pad}H${width - pad}`} stroke="var(--fl-hatch)" fill="none" />
+          <path d={`M${left} ${top}V${height - bottom}H${width - right}`} stroke="var(--fl-hatch)" fill="none" />
+          <Ticks entries={main.length} />
           {desired ? <path d={path(desired)} stroke="var(--fl-series-1)" strokeWidth={2} fill="none" /> : null}
           {observed ? (
             <path d={path(observed)} stroke="var(--fl-series-2)" strokeWidth={2} strokeDasharray="5 4" fill="none" />
@@ -60,11 +62,42 @@ export function ControlTable({ desired, observed }: { desired?: Entry[]; observe
   );
 }
 
-/** A step for each entry; the rate is on a logarithmic scale from 1/1000 of the line rate. */
+const xOf = (i: number, entries: number) => left + (i / Math.max(1, entries)) * (width - left - right);
+
+/** The place of a part of the line rate: on a logarithmic scale from 1/1000 of it. */
+const yOf = (part: number) => top + (Math.min(3, -Math.log10(part)) / 3) * (height - top - bottom);
+
+/** The values of both axes: parts of the line rate, and indices of the table. */
+function Ticks({ entries }: { entries: number }) {
+  const { t } = useTranslation("devices");
+  const { count } = useFormat();
+  const text = { fill: "var(--mantine-color-dimmed)", fontSize: 11 };
+  return (
+    <g data-ticks>
+      {[1, 0.1, 0.01, 0.001].map((part) => (
+        <g key={part} data-tick-y={part}>
+          <path d={`M${left - 4} ${yOf(part)}H${width - right}`} stroke="var(--fl-hatch)" strokeWidth={0.5} />
+          <text x={left - 8} y={yOf(part) + 4} textAnchor="end" {...text}>
+            {part === 1 ? t("cct-line-rate") : t("cct-part", { of: Math.round(1 / part) })}
+          </text>
+        </g>
+      ))}
+      {indexTicks(entries).map((i) => (
+        <g key={i} data-tick-x={i}>
+          <path d={`M${xOf(i, entries)} ${height - bottom}v4`} stroke="var(--fl-hatch)" />
+          <text x={xOf(i, entries)} y={height - bottom + 16} textAnchor="middle" {...text}>
+            {count(i)}
+          </text>
+        </g>
+      ))}
+    </g>
+  );
+}
+
+/** A step for each entry. */
 function path(table: Entry[]): string {
-  const x = (i: number) => pad + (i / Math.max(1, table.length)) * (width - 2 * pad);
-  const y = (e: Entry) => pad + (Math.min(3, -Math.log10(rateAt(e))) / 3) * (height - 2 * pad);
-  return table.map((e, i) => `${i ? "V" : `M${x(0)} `}${y(e)}H${x(i + 1)}`).join("");
+  const x = (i: number) => xOf(i, table.length);
+  return table.map((e, i) => `${i ? "V" : `M${x(0)} `}${yOf(rateAt(e))}H${x(i + 1)}`).join("");
 }
 
 const same = (a: Entry | undefined, b: Entry | undefined) => a?.shift === b?.shift && a?.multiplier === b?.multiplier;

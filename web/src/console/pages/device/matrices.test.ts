@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compared, matrices, ranges, rateAt } from "./matrices";
+import { compared, indexTicks, matrices, ranges, rateAt } from "./matrices";
 
 const sl = (ccti_timer: number, trigger_threshold = 0) => ({
   ccti_timer,
@@ -68,4 +68,11 @@ test("has tables for every kind of device", () => {
 test("knows the rate of an entry", () => {
   expect(rateAt({ shift: 3, multiplier: 0 })).toBe(1);
   expect(rateAt({ shift: 3, multiplier: 8 })).toBe(0.5);
+});
+
+test("the axis of a control table names few round indices, and none beyond the table", () => {
+  expect(indexTicks(128)).toEqual([0, 32, 64, 96]);
+  expect(indexTicks(5)).toEqual([0, 1, 2, 3, 4]);
+  expect(indexTicks(0)).toEqual([0]);
+  expect(indexTicks(16_384).length).toBeLessThan(8);
 });

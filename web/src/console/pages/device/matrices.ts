@@ -145,3 +145,10 @@ export function compared(desired: Settings | undefined, observed: Settings | und
 
 /** The fraction of the line rate at an entry of the control table: 1 over 1 plus the delay in packet times. */
 export const rateAt = (e: Schemas["CCTEntry"]): number => 1 / (1 + e.multiplier / 2 ** e.shift);
+
+/** The indices that the axis of a control table names: 0 and at most six more, at a round distance. */
+export function indexTicks(entries: number): number[] {
+  const steps = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384];
+  const step = steps.find((s) => entries / s <= 6) ?? 32_768;
+  return Array.from({ length: Math.floor(Math.max(0, entries - 1) / step) + 1 }, (_, i) => i * step);
+}

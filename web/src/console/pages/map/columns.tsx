@@ -19,7 +19,7 @@ export function percentColumn<T>(
       const part = fraction(row);
       return part === undefined ? undefined : Math.round(part * 1000) / 10;
     },
-    cell: (row) => format.share(fraction(row)) ?? <NotMeasured />,
+    cell: (row) => format.percent(fraction(row)) ?? <NotMeasured />,
   };
 }
 

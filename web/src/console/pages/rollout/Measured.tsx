@@ -174,7 +174,7 @@ function MeasuredTable({ rollout: ro, start, simulated }: TableProps) {
 
 function useColumns(ro: Rollout, rows: Row[], seconds: number): Column<Row>[] {
   const { t } = useTranslation(["rollouts", "common"]);
-  const { rateScale, signedShare } = useFormat();
+  const { rateScale, signedPercent } = useFormat();
   return useMemo(() => {
     const scale = rateScale(rows.flatMap((r) => [r.entitled, r.entitledBefore, r.before, r.now]));
     const formulas: Partial<Record<keyof Rates, string>> = {
@@ -219,8 +219,8 @@ function useColumns(ro: Rollout, rows: Row[], seconds: number): Column<Row>[] {
           const e = error(r);
           return e === undefined ? undefined : Math.round(e * 1000) / 10;
         },
-        cell: (r) => signedShare(error(r)),
+        cell: (r) => signedPercent(error(r)),
       },
     ];
-  }, [rows, rateScale, signedShare, t, ro.fabric, ro.plan, ro.to, seconds]);
+  }, [rows, rateScale, signedPercent, t, ro.fabric, ro.plan, ro.to, seconds]);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "../../../api/client";
-import { beforeOf, canariesOf, counted, gatesOf, outcomesOf, situationOf, wavesOf } from "./model";
+import { beforeOf, canariesOf, counted, gatesOf, outcomesOf, planBefore, situationOf, wavesOf } from "./model";
 
 type Device = Schemas["RolloutDevice"];
 const device = (name: string, state: Device["state"], wave = 0, kind: Device["kind"] = "ca"): Device => ({
@@ -91,6 +91,15 @@ test("reads canaries and gates from the events", () => {
   ];
   expect(canariesOf(events)).toEqual([0, 4]);
   expect(gatesOf(events).map((g) => g.result)).toEqual(["passed", "unmeasured", "failed"]);
+});
+
+test("finds the plan before the plan in force, over rollouts of the same plan again", () => {
+  const ro = (id: number, plan: string, state: Schemas["RolloutState"] = "succeeded") =>
+    ({ id, plan, state, stages: ["settings"] }) as Schemas["Rollout"];
+  const list = [ro(5, "b"), ro(4, "b"), ro(3, "c", "failed"), ro(2, "a"), ro(1, "b")];
+  expect(planBefore("b", list)).toMatchObject({ id: 2, plan: "a" });
+  expect(planBefore("b", [ro(1, "b")])).toBeUndefined();
+  expect(planBefore("b", [])).toBeUndefined();
 });
 
 test("finds the rollout before, without repairs and failures", () => {

@@ -161,3 +161,10 @@ export function beforeOf(ro: Pick<Rollout, "id">, list: Rollout[]): Rollout | un
     .filter((r) => r.state === "succeeded" || r.state === "partial")
     .sort((a, b) => b.id - a.id)[0];
 }
+
+/** The rollout that brought the plan before the plan in force: the latest one of another plan that took effect. */
+export function planBefore(inForce: string, list: Rollout[]): Rollout | undefined {
+  const since = list.filter((r) => r.plan === inForce).sort((a, b) => b.id - a.id);
+  for (let r = since[0]; r; r = beforeOf(r, list)) if (r.plan !== inForce) return r;
+  return undefined;
+}

@@ -10,6 +10,7 @@ import { useActor } from "../../../ui/useActor";
 import { When } from "../../../ui/When";
 import { EventLine } from "../../parts/EventLine";
 import { latestEvents } from "../../parts/events";
+import { useActionWord } from "../audit/words";
 import { type LogField, logChanges } from "./log";
 
 type Entry = Schemas["AuditEntry"];
@@ -27,9 +28,9 @@ export function ChangeLog({ fabric, tenant }: { fabric: string; tenant: string }
   );
 }
 
-function FromAudit({ fabric, tenant }: { fabric: string; tenant: string }) {
-  const { t } = useTranslation("tenant");
-  const log = useQuery({
+/** The latest entries of the audit log about a tenant. */
+export function useTenantEntries(fabric: string, tenant: string, enabled = true) {
+  return useQuery({
     queryKey: keys.audit("tenant", fabric, tenant),
     queryFn: () =>
       data<Schemas["AuditList"]>(
@@ -37,7 +38,13 @@ function FromAudit({ fabric, tenant }: { fabric: string; tenant: string }) {
           params: { query: { fabric, object: tenant, action: "tenant.", order: "newest", limit: pageSize } },
         }),
       ),
+    enabled,
   });
+}
+
+function FromAudit({ fabric, tenant }: { fabric: string; tenant: string }) {
+  const { t } = useTranslation("tenant");
+  const log = useTenantEntries(fabric, tenant);
   return (
     <QueryView query={log}>
       {({ items }) => (
@@ -60,6 +67,7 @@ function FromAudit({ fabric, tenant }: { fabric: string; tenant: string }) {
 function Line({ entry: e }: { entry: Entry }) {
   const { t } = useTranslation("tenant");
   const actor = useActor();
+  const action = useActionWord();
   const f = useFormat();
   const word = (field: LogField, value: unknown) => {
     if (value === undefined || value === null || value === 0 || value === "") return t("log-nothing");
@@ -74,7 +82,7 @@ function Line({ entry: e }: { entry: Entry }) {
         <When at={e.at} />{" "}
         {t("log-line", {
           actor: actor(e.actor),
-          action: e.action,
+          action: action(e.action),
           what: e.action.replace(/^tenant\./, ""),
           refused: e.outcome === "refused" ? "yes" : "no",
         })}

@@ -1,7 +1,8 @@
 import { SimpleGrid, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
+import { sinceChange } from "../../../format/sinceChange";
 import { useFormat } from "../../../format/useFormat";
-import { NotMeasured } from "../../../ui/values";
+import { BudgetNotKnown, NotMeasured } from "../../../ui/values";
 import { type Reasoning, Why } from "../../../ui/Why";
 import { useInForce } from "../../parts/inForce";
 import { PlanName, RevisionName } from "../../parts/links";
@@ -25,13 +26,15 @@ export function Numbers(p: Props) {
             {x.reasoning.of}
           </Text>
           <Why reasoning={x.reasoning}>
-            {x.text === undefined ? <NotMeasured /> : <span className="fl-numeric">{x.text}</span>}
+            {x.text === undefined ? <Missing id={x.id} /> : <span className="fl-numeric">{x.text}</span>}
           </Why>
         </div>
       ))}
     </SimpleGrid>
   );
 }
+
+const Missing = ({ id }: { id: string }) => (id === "budget" ? <BudgetNotKnown /> : <NotMeasured />);
 
 type Basis = ReturnType<typeof useBasis>;
 
@@ -48,10 +51,10 @@ function useBasis({ fabric, tenant, now, measured }: Props) {
     </>
   ) : undefined;
   const rate = (bps: number | undefined) => f.rate(bps) ?? <NotMeasured />;
-  const fact = (id: string, text: string | undefined, more: Omit<Reasoning, "of" | "value">): Fact => ({
+  const fact = (id: string, text: string | undefined, more: Partial<Reasoning>): Fact => ({
     id,
     text,
-    reasoning: { of: t(`fact.${id}`), value: text ?? <NotMeasured />, sentence: t(`why.${id}`), revision, ...more },
+    reasoning: { of: t(`fact.${id}`), value: text ?? <Missing id={id} />, sentence: t(`why.${id}`), revision, ...more },
   });
   const clamps = [
     ...(tenant.guarantee_bps ? [t("clamp-guarantee", { rate: f.rate(tenant.guarantee_bps) ?? "" })] : []),
@@ -110,6 +113,7 @@ function shareFacts({ t, f, tenant, now, measured, predicted, meeting, rate, fac
 
 /** The error budget, the last hour, and the weight in force. */
 function periodFacts({ t, f, tenant, now, fact, clamps }: Basis): Fact[] {
+  const since = f.duration(sinceChange(now));
   return [
     fact("budget", f.share(now.objective.budget_left), {
       formula: t("formula.budget"),
@@ -121,9 +125,15 @@ function periodFacts({ t, f, tenant, now, fact, clamps }: Basis): Fact[] {
       at: now.at,
     }),
     fact("hour", f.rate(now.hour.delivered_contended_bps), {
+      ...(since === undefined
+        ? {}
+        : { of: t("fact.hour-since", { time: since }), sentence: t("why.hour-since", { time: since }) }),
       inputs: [
-        { name: t("contended-hour"), value: f.duration(now.hour.contended_s) },
-        { name: t("bad-hour"), value: f.duration(now.hour.bad_s) },
+        {
+          name: t(since === undefined ? "contended-hour" : "contended-hour-since"),
+          value: f.duration(now.hour.contended_s),
+        },
+        { name: t(since === undefined ? "bad-hour" : "bad-hour-since"), value: f.duration(now.hour.bad_s) },
       ],
       at: now.at,
     }),

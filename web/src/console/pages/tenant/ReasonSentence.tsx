@@ -2,9 +2,14 @@ import { Group, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { byCap } from "../../../format/byCap";
 import { useFormat } from "../../../format/useFormat";
+import { useCan } from "../../../shell/me";
 import { measuredLook, StateBadge } from "../../../ui/StateBadge";
-import { LinkName, Names, TenantName } from "../../parts/links";
+import { useActor } from "../../../ui/useActor";
+import { When } from "../../../ui/When";
+import { LinkName, Names, TenantName, To } from "../../parts/links";
 import type { Measured, Tenant } from "../tenants/queries";
+import { useTenantEntries } from "./ChangeLog";
+import { settingEntry } from "./log";
 import { type Now, useMeetings } from "./queries";
 
 type Props = { tenant?: Tenant; now: Now; measured: Measured | undefined };
@@ -35,10 +40,37 @@ export function ReasonSentence({ tenant, now, measured }: Props) {
         <span className="fl-name">{t(`reason.${state}`, { ...values, defaultValue: "" })}</span>
       </Group>
       {byCap(tenant?.cap_bps, now.entitled_bps) ? (
-        <Text size="sm">{t("reason-by-cap", { cap: f.rate(tenant?.cap_bps) ?? "" })}</Text>
+        <Text size="sm">
+          {t("reason-by-cap", { cap: f.rate(tenant?.cap_bps) ?? "" })} <CapSetter now={now} />
+        </Text>
       ) : null}
       {state === "contending" && measured?.link ? <Rivals now={now} link={measured.link} /> : null}
     </>
+  );
+}
+
+/** Who set the cap and when, as a link to the entry of the audit log; without the right to read that, to the tenant's change log. */
+function CapSetter({ now }: { now: Now }) {
+  const { t } = useTranslation("tenant");
+  const actor = useActor();
+  const can = useCan();
+  const log = useTenantEntries(now.fabric, now.tenant, can("audit", "read"));
+  const entry = settingEntry(log.data?.items ?? [], "cap");
+  return entry ? (
+    <span data-cap-set={entry.seq}>
+      <To to="/console/audit" search={{ seq: String(entry.seq) }}>
+        {t("reason-by-cap-who", { actor: actor(entry.actor) })}
+      </To>{" "}
+      <When at={entry.at} />
+    </span>
+  ) : (
+    <To
+      to="/console/f/$fabric/tenants/$tenant"
+      params={{ fabric: now.fabric, tenant: now.tenant }}
+      search={{ tab: "log" }}
+    >
+      {t("reason-by-cap-log")}
+    </To>
   );
 }
 

@@ -8,6 +8,7 @@ import { LazyTimeChart } from "../../../ui/chart/LazyTimeChart";
 import type { ChartMark, TimeRange } from "../../../ui/chart/types";
 import { usePlanInForce } from "../../parts/plans";
 import { bandOf, entitledNow, type History, hatchedOf } from "./history";
+import { markHref } from "./log";
 
 type Props = {
   fabric: string;
@@ -45,7 +46,7 @@ export function ShareChart({
   const may = useMemo(() => entitledNow(h), [h]);
   const scale = f.rateScale([...h.entitled, ...h.delivered, ...h.predicted, ...may.map((v) => (v ?? 0) * (1 + bound))]);
   const inUnit = (values: (number | null)[]) => values.map((v) => (v === null ? null : v / scale.divisor));
-  const marks = useChartMarks(fabric, events, range.from, at);
+  const marks = useChartMarks(fabric, tenant, events, range.from, at);
   const hatched = hatchedOf(h, step, (states) =>
     t("not-contended", {
       states: states.map((s) => t(`common:measured.${s}`, { defaultValue: s })).join(t("parts:list-separator")),
@@ -96,18 +97,23 @@ export function ShareChart({
 }
 
 /** Changes that may have moved the tenant's share, and the moment of the alert. */
-function useChartMarks(fabric: string, events: Schemas["Event"][], from: number, at: number | undefined): ChartMark[] {
+function useChartMarks(
+  fabric: string,
+  tenant: string,
+  events: Schemas["Event"][],
+  from: number,
+  at: number | undefined,
+): ChartMark[] {
   const { t } = useTranslation("tenant");
   const say = useSay();
   return useMemo(() => {
-    const base = `/console/f/${encodeURIComponent(fabric)}`;
     const shown = events.filter((e) => Date.parse(e.at) >= from * 1000).reverse();
     const marks: ChartMark[] = shown.map((e) => ({
       at: Date.parse(e.at) / 1000,
       label: say(e.said, e.message),
       kind: e.kind.split(".")[0] ?? "",
-      href: e.rollout === undefined ? undefined : `${base}/rollouts/${e.rollout}`,
+      href: markHref(fabric, tenant, e),
     }));
     return at === undefined ? marks : [...marks, { at, label: t("moment"), kind: "alert" }];
-  }, [events, from, at, fabric, say, t]);
+  }, [events, from, at, fabric, tenant, say, t]);
 }

@@ -8,6 +8,7 @@ import type { BulkChange } from "./bulk";
 export function BulkTable({ changes }: { changes: BulkChange[] }) {
   const { t } = useTranslation(["tenants", "common"]);
   const f = useFormat();
+  const weight = useMemo(() => f.weightScale(changes.flatMap((c) => [c.tenant.weight, c.after])), [f, changes]);
   const columns = useMemo<Column<BulkChange>[]>(
     () => [
       { id: "tenant", header: t("common:tenant"), value: (c) => c.tenant.name },
@@ -16,18 +17,18 @@ export function BulkTable({ changes }: { changes: BulkChange[] }) {
         header: t("weight-before"),
         align: "end",
         value: (c) => c.tenant.weight,
-        cell: (c) => f.weight(c.tenant.weight),
+        cell: (c) => weight(c.tenant.weight),
       },
       {
         id: "after",
         header: t("weight-after"),
         align: "end",
         value: (c) => c.after,
-        cell: (c) => f.weight(c.after),
+        cell: (c) => weight(c.after),
         missing: t("bulk-invalid"),
       },
     ],
-    [f, t],
+    [weight, t],
   );
   return (
     <DataTable

@@ -14,6 +14,7 @@ export function useTenantColumns(rows: Row[], sparks: boolean): Column<Row>[] {
   const { t } = useTranslation(["tenants", "common"]);
   const f = useFormat();
   const measured = useMeasuredColumns(rows);
+  const weight = useMemo(() => f.weightScale(rows.map((r) => r.weight)), [f, rows]);
   const spark = useSparkColumn(rows);
   return useMemo(
     () => [
@@ -24,11 +25,18 @@ export function useTenantColumns(rows: Row[], sparks: boolean): Column<Row>[] {
         header: t("common:weight"),
         align: "end",
         value: (r) => r.weight,
-        cell: (r) => f.weight(r.weight),
+        cell: (r) => weight(r.weight),
       },
       ...measured,
       ...(sparks ? [spark] : []),
-      { id: "flows", header: t("flows"), align: "end", value: (r) => r.flows, cell: (r) => f.count(r.flows) },
+      {
+        id: "flows",
+        header: t("flows"),
+        align: "end",
+        value: (r) => r.flows,
+        cell: (r) => f.count(r.flows),
+        minor: rows.some((r) => r.guarantee_bps || r.cap_bps),
+      },
       {
         id: "ports",
         header: t("ports"),
@@ -38,7 +46,7 @@ export function useTenantColumns(rows: Row[], sparks: boolean): Column<Row>[] {
         hidden: true,
       },
     ],
-    [measured, spark, sparks, f, t],
+    [measured, spark, sparks, weight, rows, f, t],
   );
 }
 
@@ -48,6 +56,8 @@ function useMeasuredColumns(rows: Row[]): Column<Row>[] {
   const f = useFormat();
   return useMemo(() => {
     const scale = f.rateScale(rows.flatMap((r) => [r.now?.entitled, r.now?.delivered, r.guarantee_bps, r.cap_bps]));
+    const [guaranteed, capped] = [rows.some((r) => r.guarantee_bps), rows.some((r) => r.cap_bps)];
+    const limited = guaranteed || capped; // a limit that some tenant has is worth more than the error, which the rates imply
     return [
       {
         ...rateColumn<Row>(
@@ -57,17 +67,20 @@ function useMeasuredColumns(rows: Row[]): Column<Row>[] {
           (r) => r.guarantee_bps || undefined,
           t("common:none"),
         ),
-        minor: true,
+        minor: !guaranteed,
       },
       {
         ...rateColumn<Row>(scale, "cap", t("common:cap"), (r) => r.cap_bps || undefined, t("common:none")),
-        minor: true,
+        minor: !capped,
       },
       rateColumn(scale, "entitled", t("common:entitled"), (r) => r.now?.entitled, t("not-in-force")),
       rateColumn(scale, "delivered", t("common:delivered"), (r) => r.now?.delivered),
       percentColumn(f, "received", t("received"), (r) => r.now?.received, t("not-contending")),
-      percentColumn(f, "error", t("error"), (r) => r.now?.error),
-      percentColumn(f, "budget", t("budget"), (r) => r.now?.budget, t("budget-unknown")),
+      { ...percentColumn<Row>(f, "error", t("error"), (r) => r.now?.error), minor: limited },
+      {
+        ...percentColumn<Row>(f, "budget", t("budget"), (r) => r.now?.budget, t("common:not-known")),
+        missingWhy: t("common:budget-not-known"),
+      },
     ];
   }, [rows, f, t]);
 }

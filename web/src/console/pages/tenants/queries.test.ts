@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { joined, measuredOf } from "./queries";
+import { joined, measuredOf, sinceFirst } from "./queries";
 
 const sample = (labels: Record<string, string>, value: number) => ({ labels, value, time: 0 });
 
@@ -27,4 +27,11 @@ test("sorts samples by tenant, with the lowest received ratio", () => {
   ]);
   expect(got.get("gold")).toEqual({ entitled: 5e9, state: "contending", received: 0.8, link: "b" });
   expect(got.get("blue")).toEqual({ budget: -0.5 });
+});
+
+test("small lines begin with the first measurement of any tenant", () => {
+  const of = (...values: (number | null)[]) => ({ values });
+  expect(sinceFirst([of(null, null, 1, 2), of(null, null, null, 3)])).toEqual([of(1, 2), of(null, 3)]);
+  expect(sinceFirst([of(null), of(null)])).toEqual([of(null), of(null)]);
+  expect(sinceFirst([of(1, null)])).toEqual([of(1, null)]);
 });

@@ -89,6 +89,13 @@ export function useMeasured(fabric: string, tenant?: string) {
 const sparkLength = 3600;
 const sparkStep = 120;
 
+/** The values from the first time at which one of the series has one: those of a young fabric fill their charts. */
+export function sinceFirst<S extends { values: (number | null)[] }>(series: S[]): S[] {
+  const firsts = series.map((s) => s.values.findIndex((v) => v !== null)).filter((i) => i >= 0);
+  const first = firsts.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  return Number.isFinite(first) ? series.map((s) => ({ ...s, values: s.values.slice(first) })) : series;
+}
+
 /** Delivered rates of the last hour, of all tenants in one query. */
 export function useSparks(fabric: string, enabled: boolean) {
   return useQuery({
@@ -97,7 +104,7 @@ export function useSparks(fabric: string, enabled: boolean) {
       const to = Math.floor(Date.now() / 1000 / sparkStep) * sparkStep;
       const query = `fairlane_tenant_delivered_bits_per_second{fabric=${quoted(fabric)}}`;
       const series = await range(query, to - sparkLength, to, sparkStep, signal);
-      return new Map(series.map((s) => [s.labels.tenant ?? "", s.values]));
+      return new Map(sinceFirst(series).map((s) => [s.labels.tenant ?? "", s.values]));
     },
     enabled,
     refetchInterval: 120_000,

@@ -5,9 +5,10 @@ import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
 import { instant } from "../../../api/prom";
 import { byCap } from "../../../format/byCap";
+import { sinceChange } from "../../../format/sinceChange";
 import { useFormat } from "../../../format/useFormat";
 import { ShareBar } from "../../../ui/ShareBar";
-import { Rate } from "../../../ui/values";
+import { BudgetNotKnown, Rate } from "../../../ui/values";
 import { type Reasoning, Why } from "../../../ui/Why";
 import { selector } from "../../series";
 import { type Now, useTenant } from "../../tenant";
@@ -126,6 +127,7 @@ function Contended({ now, of }: { now: Now; of: "hour" | "period" }) {
   const { t } = useTranslation("share");
   const format = useFormat();
   const x = now[of];
+  const since = of === "hour" ? format.duration(sinceChange(now)) : undefined;
   const received = format.share(partOf(x.delivered_contended_bps, now.entitled_bps));
   const contended = format.duration(x.contended_s) ?? t("common:not-measured");
   const bad = format.duration(x.bad_s) ?? t("common:not-measured");
@@ -141,9 +143,9 @@ function Contended({ now, of }: { now: Now; of: "hour" | "period" }) {
         </>
       }
       reasoning={{
-        of: t(`delivered-${of}`),
+        of: since === undefined ? t(`delivered-${of}`) : t("delivered-hour-since", { time: since }),
         value: x.contended_s === 0 ? t("not-contended") : <Rate bps={x.delivered_contended_bps} />,
-        sentence: t(`delivered-${of}-why`),
+        sentence: since === undefined ? t(`delivered-${of}-why`) : t("delivered-hour-since-why", { time: since }),
         inputs: [
           { name: t("contended-time"), value: contended },
           { name: t("bad-time"), value: bad },
@@ -167,7 +169,7 @@ function Budget({ now }: { now: Now }) {
       under={t("objective", used)}
       reasoning={{
         of: t("budget"),
-        value: format.share(left) ?? missing,
+        value: format.share(left) ?? <BudgetNotKnown />,
         sentence: t("budget-why", used),
         formula: t("budget-formula"),
         inputs: [
