@@ -82,6 +82,17 @@ if ! command -v etcd >/dev/null; then
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends etcd-server
 fi
 
+# rdma NODE: rdma-cni's program of its own source, but for one file: test/kubenode/testdata/rdmaops stands for the kernel's RDMA netlink.
+rdma() {
+  local copy
+  copy=$(mktemp -d)
+  cp -r "$(go mod download github.com/k8snetworkplumbingwg/rdma-cni && go list -m -f '{{.Dir}}' github.com/k8snetworkplumbingwg/rdma-cni)/." "$copy/"
+  chmod -R u+w "$copy"
+  cp test/kubenode/testdata/rdmaops/rdma_ops.go "$copy/pkg/rdma/"
+  (cd "$copy" && go build -trimpath -buildvcs=false -o "$1/rdma" ./cmd/rdma)
+  rm -rf "$copy"
+}
+
 # programs NODE: what runs on a node, in one folder. containerd and runc are unpacked and not installed: a machine that runs its own
 # must not change.
 programs() {
@@ -97,6 +108,7 @@ programs() {
     rm -rf "$debs"
   fi
   compile Multus "90 seconds" multus gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus "$to/multus"
+  rdma "$to"
   make --no-print-directory bin/cni/cnitool bin/fairlane-cni bin/fairlane bin/fairlane-kube bin/fairlane-agent
   cp bin/cni/{bridge,host-local,loopback} bin/fairlane-cni bin/fairlane bin/fairlane-kube bin/fairlane-agent "$to/"
   ln -sf "$folder/kubelet" "$to/kubelet"

@@ -109,6 +109,14 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
+// requestRate and requestBurst bound the requests of one client, in requests/s. The client's own default, 5/s, is for tools of a
+// person: a round reads each claim of the node by its name, since a node's account may not list them. The API server protects itself
+// by priority and fairness.
+const (
+	requestRate  = 50
+	requestBurst = 200
+)
+
 // clientOf returns a client for one group and version.
 func clientOf(config *rest.Config, group schema.GroupVersion) (rest.Interface, error) {
 	c := rest.CopyConfig(config)
@@ -118,6 +126,7 @@ func clientOf(config *rest.Config, group schema.GroupVersion) (rest.Interface, e
 	}
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c.UserAgent = cmp.Or(c.UserAgent, "fairlane-agent")
+	c.QPS, c.Burst = cmp.Or(c.QPS, requestRate), cmp.Or(c.Burst, requestBurst)
 	return rest.RESTClientFor(c)
 }
 

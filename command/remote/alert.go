@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/api/gen"
 	"fairlane/internal/phrase"
 )
 
@@ -51,13 +52,14 @@ func (c *cli) alertList(cmd *cobra.Command) error {
 	if err == nil {
 		err = c.refusedQuery(r.StatusCode(), r.GetBody())
 	}
-	if err = c.judge(r, err); err != nil {
+	a, err := found[gen.PrometheusAnswer](c)(r, err)
+	if err != nil {
 		return err
 	}
 	var data struct {
 		Alerts []activeAlert `json:"alerts"`
 	}
-	if err := decodeData(r.GetJSON200(), &data); err != nil {
+	if err := decodeData(a, &data); err != nil {
 		return err
 	}
 	slices.SortFunc(data.Alerts, func(a, b activeAlert) int { return a.compare(&b) })

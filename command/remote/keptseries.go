@@ -80,10 +80,10 @@ func (k *keptSeries) results(r answer200[gen.PrometheusAnswer], err error) ([]se
 	if err == nil {
 		err = k.c.refusedQuery(r.StatusCode(), r.GetBody())
 	}
-	if err = k.c.judge(r, err); err != nil {
+	a, err := found[gen.PrometheusAnswer](k.c)(r, err)
+	if err != nil {
 		return nil, err
 	}
-	a := r.GetJSON200()
 	for _, w := range a.Warnings { // such as managers that do not answer, whose measurements are missing
 		if !k.warned[w] {
 			k.warned[w] = true

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -45,9 +46,9 @@ func (c *cli) planCreate(cmd *cobra.Command, body gen.PlanCreate, explain, nameO
 	if err := c.judge(r, err); err != nil {
 		return err
 	}
-	p := r.JSON200
-	if r.JSON201 != nil {
-		p = r.JSON201
+	p, err := present(c, r, cmp.Or(r.JSON200, r.JSON201))
+	if err != nil {
+		return err
 	}
 	if nameOnly {
 		c.findings(cmd, p.Findings, predictedErrors(p))

@@ -35,11 +35,15 @@ func (c *cli) fabricRelease(cmd *cobra.Command, name, to string, wait bool) erro
 	if r.JSON200 != nil {
 		return c.printRelease(cmd, r.JSON200)
 	}
-	c.say(cmd, "msg.release-started", "id", r.JSON202.ID, "name", name)
-	if wait {
-		return c.follow(cmd, client, name, r.JSON202.ID)
+	ro, err := present(c, r, r.JSON202)
+	if err != nil {
+		return err
 	}
-	return shown(c, cmd, r.JSON202, c.rolloutTable)
+	c.say(cmd, "msg.release-started", "id", ro.ID, "name", name)
+	if wait {
+		return c.follow(cmd, client, name, ro.ID)
+	}
+	return shown(c, cmd, ro, c.rolloutTable)
 }
 
 // printRelease shows the effect of a release: each device's changes, and what is removed from the subnet manager.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 type answered interface {
 	StatusCode() int
 	GetBody() []byte
+	ContentType() string
 }
 
 // Answers by status of success.
@@ -39,7 +41,7 @@ func found[T any](c *cli) func(answer200[T], error) (*T, error) {
 		if err = c.judge(r, err); err != nil {
 			return nil, err
 		}
-		return r.GetJSON200(), nil
+		return present(c, r, r.GetJSON200())
 	}
 }
 
@@ -49,7 +51,7 @@ func created[T any](c *cli) func(answer201[T], error) (*T, error) {
 		if err = c.judge(r, err); err != nil {
 			return nil, err
 		}
-		return r.GetJSON201(), nil
+		return present(c, r, r.GetJSON201())
 	}
 }
 
@@ -59,8 +61,17 @@ func accepted[T any](c *cli) func(answer202[T], error) (*T, error) {
 		if err = c.judge(r, err); err != nil {
 			return nil, err
 		}
-		return r.GetJSON202(), nil
+		return present(c, r, r.GetJSON202())
 	}
+}
+
+// present returns the decoded body of an answer. The generated client decodes none if the status or the content type is not that of
+// the operation, as in an answer of a proxy or of another program at the URL.
+func present[T any](c *cli, r answered, body *T) (*T, error) {
+	if body == nil {
+		return nil, errors.New(c.t("err.other-answer", "url", c.base(), "status", r.StatusCode(), "type", cmp.Or(r.ContentType(), "-")))
+	}
+	return body, nil
 }
 
 // judge is found for calls with no answer, or one of several types. It returns nil for success, an *unreachableError if

@@ -61,7 +61,10 @@ func (c *cli) rolloutStart(cmd *cobra.Command, f *rolloutFlags) error {
 	if r.JSON200 != nil {
 		return c.printPreview(cmd, r.JSON200)
 	}
-	ro := r.JSON202
+	ro, err := present(c, r, r.JSON202)
+	if err != nil {
+		return err
+	}
 	c.say(cmd, "msg.rollout-started", "id", ro.ID, "plan", short(ro.Plan))
 	if f.wait {
 		return c.follow(cmd, client, fabric, ro.ID)

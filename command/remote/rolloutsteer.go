@@ -159,7 +159,10 @@ func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *apicli
 		if r.JSON200 != nil {
 			return c.printPreview(cmd, r.JSON200)
 		}
-		ro := r.JSON202
+		ro, err := present(c, r, r.JSON202)
+		if err != nil {
+			return err
+		}
 		c.say(cmd, started, "id", ro.ID, "plan", short(ro.Plan))
 		if *wait {
 			return c.follow(cmd, client, fabric, ro.ID)

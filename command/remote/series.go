@@ -170,10 +170,11 @@ func (c *cli) showResult(cmd *cobra.Command) func(answer200[gen.PrometheusAnswer
 		if err == nil {
 			err = c.refusedQuery(r.StatusCode(), r.GetBody())
 		}
-		if err = c.judge(r, err); err != nil {
+		a, err := found[gen.PrometheusAnswer](c)(r, err)
+		if err != nil {
 			return err
 		}
-		return c.printResult(cmd, r.GetJSON200())
+		return c.printResult(cmd, a)
 	}
 }
 

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -151,6 +152,9 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"agent.image.digest=sha256:12":                         "digest",
 		"agent.gnmi.port=70000":                                "port",
 		"agent.config.back_ends[0]=nv":                         "back_ends",
+		"agent.appArmor=localhost":                             "appArmor",
+		"agent.appArmorProfile=a b":                            "appArmorProfile",
+		"agent.seLinuxType=spc-t":                              "seLinuxType",
 		"agent.config.limits.subscriptions=0":                  "subscriptions",
 		"agent.maxUnavailable=0":                               "maxUnavailable",
 		"agent.cni.binDir=opt/cni/bin":                         "binDir",
@@ -162,6 +166,8 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"image.registry=":                                     "image.registry: found none, want the registry",
 		"controller.cluster=":                                 "controller.cluster: found none",
 		"controller.manager.url=":                             "controller.manager.url: found none",
+		"agent.appArmor=Localhost":                            "agent.appArmorProfile: want the name of a profile",
+		"agent.appArmorProfile=fairlane":                      "agent.appArmorProfile: want the name of a profile",
 		"agent.gnmi.enabled=true":                             "agent.gnmi: want one of tlsSecret and tlsHostPath",
 		"agent.gnmi.enabled=true,agent.gnmi.tlsSecret=x":      "agent.gnmi.allowed: found no name",
 		"manager.enabled=true,manager.replicas=2":             "SQLite allows 1 replica",
@@ -261,6 +267,55 @@ func checkContainer(t *testing.T, of string, c *corev1.Container) {
 	}
 	if strings.HasPrefix(c.Image, "/") || !strings.HasPrefix(c.Image, "registry.example") {
 		t.Errorf("%s: image %s", name, c.Image)
+	}
+}
+
+// TestTheAgentsProfilesUnderEnforcingPolicies renders what a site sets where AppArmor or SELinux is enforced. They hold for every container
+// of the agent's pod; the other pods keep the runtime's profiles.
+func TestTheAgentsProfilesUnderEnforcingPolicies(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[string]string{
+		"image.pullPolicy=Always": "Unconfined  spc_t", // the default
+		"agent.appArmor=Localhost,agent.appArmorProfile=fairlane-agent": "Localhost fairlane-agent spc_t",
+		"agent.appArmor=RuntimeDefault,agent.seLinuxType=fairlane_t":    "RuntimeDefault  fairlane_t",
+		"agent.appArmor=,agent.seLinuxType=":                            "none",
+		"agent.remove=true":                                             "Unconfined  spc_t",
+	} {
+		t.Run(set, func(t *testing.T) {
+			t.Parallel()
+			all, err := render(t, "helm3", "--values", "testdata/values/minimal.yaml", "--set", set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range all {
+				pod, ok := podOf(t, u)
+				if !ok {
+					continue
+				}
+				got, expected := "none", "none"
+				if u.GetName() == "fairlane-agent" {
+					expected = want
+				}
+				s := pod.Spec.SecurityContext
+				if a, l := s.AppArmorProfile, s.SELinuxOptions; a != nil && l != nil {
+					profile := ""
+					if a.LocalhostProfile != nil {
+						profile = *a.LocalhostProfile
+					}
+					got = fmt.Sprintf("%s %s %s", a.Type, profile, l.Type)
+				} else if a != nil || l != nil {
+					got = fmt.Sprint(a, l)
+				}
+				if got != expected {
+					t.Errorf("%s has %s, want %s", u.GetName(), got, expected)
+				}
+				for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+					if c.SecurityContext.AppArmorProfile != nil || c.SecurityContext.SELinuxOptions != nil {
+						t.Errorf("%s/%s has a profile of its own", u.GetName(), c.Name)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -42,11 +42,11 @@ func Networks(t testing.TB, c *kubetest.Cluster) {
 	c.Define(t, "network-attachment-definitions", schema.GroupVersionKind{Group: "k8s.cni.cncf.io", Version: "v1", Kind: "NetworkAttachmentDefinition"})
 }
 
-// Network creates a network in a namespace: a bridge, and Fairlane's plugin with the agent's socket. Its pods get a device of
+// Network creates a network in a namespace: a bridge, and the plugins chained after it. Its pods get a device of
 // the resource.
-func (n *Node) Network(t testing.TB, namespace, name, resource, subnet string, plugin map[string]any) {
+func (n *Node) Network(t testing.TB, namespace, name, resource, subnet string, plugins ...map[string]any) {
 	t.Helper()
-	u, err := n.definition(name, resource, subnet, plugin)
+	u, err := n.definition(name, resource, subnet, plugins...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +57,8 @@ func (n *Node) Network(t testing.TB, namespace, name, resource, subnet string, p
 }
 
 // definition returns the definition of a network.
-func (n *Node) definition(name, resource, subnet string, plugin map[string]any) (*unstructured.Unstructured, error) {
-	config, err := json.Marshal(map[string]any{"cniVersion": "1.0.0", "name": name, "plugins": []any{n.bridge(subnet), plugin}})
+func (n *Node) definition(name, resource, subnet string, plugins ...map[string]any) (*unstructured.Unstructured, error) {
+	config, err := json.Marshal(map[string]any{"cniVersion": "1.0.0", "name": name, "plugins": append([]map[string]any{n.bridge(subnet)}, plugins...)})
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
 		"metadata": map[string]any{"name": name, "annotations": map[string]any{"k8s.v1.cni.cncf.io/resourceName": resource}},
@@ -67,8 +67,8 @@ func (n *Node) definition(name, resource, subnet string, plugin map[string]any) 
 }
 
 // NetworkManifest returns the definition of Network as JSON, for any namespace.
-func (n *Node) NetworkManifest(name, resource, subnet string, plugin map[string]any) (string, error) {
-	u, err := n.definition(name, resource, subnet, plugin)
+func (n *Node) NetworkManifest(name, resource, subnet string, plugins ...map[string]any) (string, error) {
+	u, err := n.definition(name, resource, subnet, plugins...)
 	if err != nil {
 		return "", err
 	}
