@@ -199,8 +199,9 @@ type Silences interface {
 	ListSilences(ctx context.Context, expired bool, p control.Page) (list []silence.Silence, next string, err error)
 }
 
-// Operations are the use cases about the service's settings and its audit log.
+// Operations are the use cases about the service's settings, its audit log and its own state.
 type Operations interface {
+	Diagnosis(ctx context.Context) (control.Diagnosis, error)
 	ListAudit(ctx context.Context, f control.AuditFilter, p control.Page) (list []audit.Entry, next string, err error)
 	PutSettings(ctx context.Context, version int64, in operations.Settings) (out operations.Settings, err error)
 	Settings(ctx context.Context) (out operations.Settings, err error)

@@ -147,6 +147,13 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDoctor Show what the service finds wrong with itself
+	//
+	// The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+	//
+	// Corresponds with GET /api/v1/doctor (the `GetDoctor` operationId).
+	GetDoctor(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListFabrics List fabrics by name
 	//
 	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
@@ -1712,6 +1719,23 @@ func (c *Client) GetCalibration(ctx context.Context, calibration CalibrationPath
 // Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCancelCalibrationRequest(c.Server, calibration, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDoctor Show what the service finds wrong with itself
+//
+// The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+//
+// Corresponds with GET /api/v1/doctor (the `GetDoctor` operationId).
+func (c *Client) GetDoctor(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDoctorRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -5484,6 +5508,33 @@ func NewCancelCalibrationRequest(server string, calibration CalibrationPath, par
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetDoctorRequest constructs an http.Request for the GetDoctor method
+func NewGetDoctorRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/doctor")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -15324,6 +15375,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibrationWithResponse(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*CancelCalibrationResponse, error)
 
+	// GetDoctorWithResponse Show what the service finds wrong with itself
+	//
+	// The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/doctor (the `GetDoctor` operationId).
+	GetDoctorWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetDoctorResponse, error)
+
 	// ListFabricsWithResponse List fabrics by name
 	//
 	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
@@ -17267,6 +17327,54 @@ func (r CancelCalibrationResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CancelCalibrationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetDoctorResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Diagnosis
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDoctorResponse) GetJSON200() *Diagnosis {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDoctorResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDoctorResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDoctorResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDoctorResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDoctorResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -24406,6 +24514,21 @@ func (c *ClientWithResponses) CancelCalibrationWithResponse(ctx context.Context,
 	return ParseCancelCalibrationResponse(rsp)
 }
 
+// GetDoctorWithResponse Show what the service finds wrong with itself
+//
+// The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/doctor (the `GetDoctor` operationId).
+func (c *ClientWithResponses) GetDoctorWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetDoctorResponse, error) {
+	rsp, err := c.GetDoctor(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDoctorResponse(rsp)
+}
+
 // ListFabricsWithResponse List fabrics by name
 //
 // A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
@@ -27355,6 +27478,39 @@ func ParseCancelCalibrationResponse(rsp *http.Response) (*CancelCalibrationRespo
 			return nil, err
 		}
 		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetDoctorResponse parses an HTTP response from a GetDoctorWithResponse call
+func ParseGetDoctorResponse(rsp *http.Response) (*GetDoctorResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDoctorResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Diagnosis
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem

@@ -406,6 +406,30 @@ func (e DeviceUpdatePolicy) Valid() bool {
 	}
 }
 
+// Defines values for DoctorFindingStatus.
+const (
+	DoctorFindingStatusFault   DoctorFindingStatus = "fault"
+	DoctorFindingStatusOk      DoctorFindingStatus = "ok"
+	DoctorFindingStatusUnknown DoctorFindingStatus = "unknown"
+	DoctorFindingStatusWarning DoctorFindingStatus = "warning"
+)
+
+// Valid indicates whether the value is a known member of the DoctorFindingStatus enum.
+func (e DoctorFindingStatus) Valid() bool {
+	switch e {
+	case DoctorFindingStatusFault:
+		return true
+	case DoctorFindingStatusOk:
+		return true
+	case DoctorFindingStatusUnknown:
+		return true
+	case DoctorFindingStatusWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FabricManagement.
 const (
 	FabricManagementManaged   FabricManagement = "managed"
@@ -2094,6 +2118,15 @@ type DeviceUpdate struct {
 // DeviceUpdatePolicy defines model for DeviceUpdate.Policy.
 type DeviceUpdatePolicy string
 
+// Diagnosis defines model for Diagnosis.
+type Diagnosis struct {
+	// CheckedAt Begin of the run whose findings these are.
+	CheckedAt time.Time `json:"checked_at"`
+
+	// Findings In the order of the checks.
+	Findings []DoctorFinding `json:"findings"`
+}
+
 // Difference defines model for Difference.
 type Difference struct {
 	Desired string `json:"desired"`
@@ -2114,6 +2147,36 @@ type Difference struct {
 	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 }
+
+// DoctorFinding The result of one check.
+type DoctorFinding struct {
+	// Check What was checked: `config`, `keys`, `tls`, `store`, `series`, `clock`, `jobs`, `fabric`, `port`, `sm`, `peer` or `portal`.
+	Check string `json:"check"`
+
+	// Code Stable code of the finding.
+	Code string `json:"code"`
+
+	// Remedy What to do about a warning or a fault, in English.
+	Remedy *string `json:"remedy,omitempty"`
+
+	// RemedySaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	RemedySaid *Phrase `json:"remedy_said,omitempty"`
+
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	Said Phrase `json:"said"`
+
+	// Status `unknown`: could not be determined.
+	Status DoctorFindingStatus `json:"status"`
+
+	// Subject The file, fabric, manager or address that was checked; absent if there is only one.
+	Subject *string `json:"subject,omitempty"`
+
+	// Text What was found, in English.
+	Text string `json:"text"`
+}
+
+// DoctorFindingStatus `unknown`: could not be determined.
+type DoctorFindingStatus string
 
 // DriftPolicy defines model for DriftPolicy.
 type DriftPolicy struct {

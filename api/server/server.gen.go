@@ -39,6 +39,9 @@ type ServerInterface interface {
 	// CancelCalibration Stop a queued or running calibration
 	// (POST /api/v1/calibrations/{calibration}/cancel)
 	CancelCalibration(c *gin.Context, calibration CalibrationPath, params CancelCalibrationParams)
+	// GetDoctor Show what the service finds wrong with itself
+	// (GET /api/v1/doctor)
+	GetDoctor(c *gin.Context)
 	// ListFabrics List fabrics by name
 	// (GET /api/v1/fabrics)
 	ListFabrics(c *gin.Context, params ListFabricsParams)
@@ -773,6 +776,19 @@ func (siw *ServerInterfaceWrapper) CancelCalibration(c *gin.Context) {
 	}
 
 	siw.Handler.CancelCalibration(c, calibration, params)
+}
+
+// GetDoctor operation middleware
+func (siw *ServerInterfaceWrapper) GetDoctor(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDoctor(c)
 }
 
 // ListFabrics operation middleware
@@ -7302,6 +7318,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/status/buildinfo", wrapper.GetSeriesBuild)
 	router.GET(options.BaseURL+"/api/v1/settings", wrapper.GetSettings)
 	router.PUT(options.BaseURL+"/api/v1/settings", wrapper.PutSettings)
+	router.GET(options.BaseURL+"/api/v1/doctor", wrapper.GetDoctor)
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
@@ -7542,6 +7559,44 @@ type CancelCalibrationdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CancelCalibrationdefaultApplicationProblemPlusJSONResponse) VisitCancelCalibrationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDoctorRequestObject struct {
+}
+
+type GetDoctorResponseObject interface {
+	VisitGetDoctorResponse(w http.ResponseWriter) error
+}
+
+type GetDoctor200JSONResponse Diagnosis
+
+func (response GetDoctor200JSONResponse) VisitGetDoctorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDoctordefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDoctordefaultApplicationProblemPlusJSONResponse) VisitGetDoctorResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -13742,6 +13797,9 @@ type StrictServerInterface interface {
 	// CancelCalibration Stop a queued or running calibration
 	// (POST /api/v1/calibrations/{calibration}/cancel)
 	CancelCalibration(ctx context.Context, request CancelCalibrationRequestObject) (CancelCalibrationResponseObject, error)
+	// GetDoctor Show what the service finds wrong with itself
+	// (GET /api/v1/doctor)
+	GetDoctor(ctx context.Context, request GetDoctorRequestObject) (GetDoctorResponseObject, error)
 	// ListFabrics List fabrics by name
 	// (GET /api/v1/fabrics)
 	ListFabrics(ctx context.Context, request ListFabricsRequestObject) (ListFabricsResponseObject, error)
@@ -14395,6 +14453,30 @@ func (sh *strictHandler) CancelCalibration(ctx *gin.Context, calibration Calibra
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(CancelCalibrationResponseObject); ok {
 		if err := validResponse.VisitCancelCalibrationResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDoctor operation middleware
+func (sh *strictHandler) GetDoctor(ctx *gin.Context) {
+	var request GetDoctorRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDoctor(ctx, request.(GetDoctorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDoctor")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDoctorResponseObject); ok {
+		if err := validResponse.VisitGetDoctorResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -84,7 +84,7 @@ func reach() map[string]string {
 		"listSimulations": "simulation list", "startSimulation": "simulation start --plan 3f9a61c2", "getSimulation": "simulation show 1", "cancelSimulation": "simulation cancel 1",
 		"listCalibrations": "calibration list", "startCalibration": "calibration start --profile x", "getCalibration": "calibration show 1", "cancelCalibration": "calibration cancel 1",
 		"listSilences": "alert silence list", "addSilence": "alert silence add alertname=A --for 1h --comment x", "expireSilence": "alert silence expire 1",
-		"listAudit": "audit list", "verifyAudit": "audit verify", "getSettings": "settings show", "putSettings": "settings set --task-limit 5",
+		"listAudit": "audit list", "verifyAudit": "audit verify", "getSettings": "settings show", "getDoctor": "settings doctor", "putSettings": "settings set --task-limit 5",
 	}
 }
 

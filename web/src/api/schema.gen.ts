@@ -2913,6 +2913,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what the service finds wrong with itself
+         * @description The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+         */
+        get: operations["getDoctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4088,6 +4108,35 @@ export interface components {
         SettingsUpdate: {
             shares?: components["schemas"]["ShareSettings"];
             tasks?: components["schemas"]["TaskSettings"];
+        };
+        Diagnosis: {
+            /**
+             * Format: date-time
+             * @description Begin of the run whose findings these are.
+             */
+            checked_at: string;
+            /** @description In the order of the checks. */
+            findings: components["schemas"]["DoctorFinding"][];
+        };
+        /** @description The result of one check. */
+        DoctorFinding: {
+            /** @description What was checked: `config`, `keys`, `tls`, `store`, `series`, `clock`, `jobs`, `fabric`, `port`, `sm`, `peer` or `portal`. */
+            check: string;
+            /** @description The file, fabric, manager or address that was checked; absent if there is only one. */
+            subject?: string;
+            /**
+             * @description `unknown`: could not be determined.
+             * @enum {string}
+             */
+            status: "ok" | "unknown" | "warning" | "fault";
+            /** @description Stable code of the finding. */
+            code: string;
+            /** @description What was found, in English. */
+            text: string;
+            said: components["schemas"]["Phrase"];
+            /** @description What to do about a warning or a fault, in English. */
+            remedy?: string;
+            remedy_said?: components["schemas"]["Phrase"];
         };
         Settings: {
             shares: components["schemas"]["ShareSettings"];
@@ -14760,6 +14809,51 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDoctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The findings of one run, at most 30 s old. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00.004Z",
+                     *       "findings": [
+                     *         {
+                     *           "check": "store",
+                     *           "code": "space-little",
+                     *           "remedy": "free some space, or shorten the retention",
+                     *           "remedy_said": {
+                     *             "id": "doctor.space-little.do"
+                     *           },
+                     *           "said": {
+                     *             "id": "doctor.space-little",
+                     *             "params": {
+                     *               "mib": 900
+                     *             }
+                     *           },
+                     *           "status": "warning",
+                     *           "subject": "/var/lib/fairlane/fairlane.db",
+                     *           "text": "900 MiB are free for the database"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Diagnosis"];
                 };
             };
             default: components["responses"]["Problem"];
