@@ -165,6 +165,7 @@ type Rollouts interface {
 // Devices are the use cases about devices after a rollout: their settings, drift, repairs.
 type Devices interface {
 	Device(ctx context.Context, fabric, ref string, read bool) (drift.DeviceView, error)
+	DeviceCapabilities(ctx context.Context, fabric, ref string) (drift.Abilities, error)
 	Devices(ctx context.Context, fabric, plan string) (name string, list []drift.DeviceView, err error)
 	DriftPolicy(ctx context.Context, fabric string) (p control.DriftPolicy, err error)
 	ListBaseline(ctx context.Context, fabric string, q drift.BaselineQuery, p control.Page) (against string, out []drift.BaselineView, next string, err error)

@@ -250,6 +250,13 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 	UpdateDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDeviceCapabilities Read what a device can do
+	//
+	// Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities (the `GetDeviceCapabilities` operationId).
+	GetDeviceCapabilities(ctx context.Context, fabric FabricPath, device DevicePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ReleaseDevice End the quarantine of a device
 	//
 	// Clears the incidents that led to the quarantine. The device is read again soon, and repaired if its policy is `repair`.
@@ -1952,6 +1959,23 @@ func (c *Client) UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, de
 // Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 func (c *Client) UpdateDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateDeviceRequest(c.Server, fabric, device, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDeviceCapabilities Read what a device can do
+//
+// Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities (the `GetDeviceCapabilities` operationId).
+func (c *Client) GetDeviceCapabilities(ctx context.Context, fabric FabricPath, device DevicePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDeviceCapabilitiesRequest(c.Server, fabric, device)
 	if err != nil {
 		return nil, err
 	}
@@ -6276,6 +6300,47 @@ func NewUpdateDeviceRequestWithBody(server string, fabric FabricPath, device Dev
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetDeviceCapabilitiesRequest constructs an http.Request for the GetDeviceCapabilities method
+func NewGetDeviceCapabilitiesRequest(server string, fabric FabricPath, device DevicePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "device", device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/devices/%s/capabilities", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -15492,6 +15557,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 	UpdateDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDeviceResponse, error)
 
+	// GetDeviceCapabilitiesWithResponse Read what a device can do
+	//
+	// Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities (the `GetDeviceCapabilities` operationId).
+	GetDeviceCapabilitiesWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, reqEditors ...RequestEditorFn) (*GetDeviceCapabilitiesResponse, error)
+
 	// ReleaseDeviceWithResponse End the quarantine of a device
 	//
 	// Clears the incidents that led to the quarantine. The device is read again soon, and repaired if its policy is `repair`.
@@ -17835,6 +17909,54 @@ func (r UpdateDeviceResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateDeviceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetDeviceCapabilitiesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeviceCapabilities
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDeviceCapabilitiesResponse) GetJSON200() *DeviceCapabilities {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDeviceCapabilitiesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDeviceCapabilitiesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDeviceCapabilitiesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDeviceCapabilitiesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDeviceCapabilitiesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -24709,6 +24831,21 @@ func (c *ClientWithResponses) UpdateDeviceWithResponse(ctx context.Context, fabr
 	return ParseUpdateDeviceResponse(rsp)
 }
 
+// GetDeviceCapabilitiesWithResponse Read what a device can do
+//
+// Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities (the `GetDeviceCapabilities` operationId).
+func (c *ClientWithResponses) GetDeviceCapabilitiesWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, reqEditors ...RequestEditorFn) (*GetDeviceCapabilitiesResponse, error) {
+	rsp, err := c.GetDeviceCapabilities(ctx, fabric, device, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDeviceCapabilitiesResponse(rsp)
+}
+
 // ReleaseDeviceWithResponse End the quarantine of a device
 //
 // Clears the incidents that led to the quarantine. The device is read again soon, and repaired if its policy is `repair`.
@@ -27877,6 +28014,39 @@ func ParseUpdateDeviceResponse(rsp *http.Response) (*UpdateDeviceResponse, error
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetDeviceCapabilitiesResponse parses an HTTP response from a GetDeviceCapabilitiesWithResponse call
+func ParseGetDeviceCapabilitiesResponse(rsp *http.Response) (*GetDeviceCapabilitiesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDeviceCapabilitiesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeviceCapabilities
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil

@@ -69,6 +69,9 @@ type ServerInterface interface {
 	// UpdateDevice Set the drift policy of a device
 	// (PUT /api/v1/fabrics/{fabric}/devices/{device})
 	UpdateDevice(c *gin.Context, fabric FabricPath, device DevicePath, params UpdateDeviceParams)
+	// GetDeviceCapabilities Read what a device can do
+	// (GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities)
+	GetDeviceCapabilities(c *gin.Context, fabric FabricPath, device DevicePath)
 	// ReleaseDevice End the quarantine of a device
 	// (POST /api/v1/fabrics/{fabric}/devices/{device}/release)
 	ReleaseDevice(c *gin.Context, fabric FabricPath, device DevicePath, params ReleaseDeviceParams)
@@ -1266,6 +1269,40 @@ func (siw *ServerInterfaceWrapper) UpdateDevice(c *gin.Context) {
 	}
 
 	siw.Handler.UpdateDevice(c, fabric, device, params)
+}
+
+// GetDeviceCapabilities operation middleware
+func (siw *ServerInterfaceWrapper) GetDeviceCapabilities(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "device" -------------
+	var device DevicePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "device", c.Param("device"), &device, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter device: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDeviceCapabilities(c, fabric, device)
 }
 
 // ReleaseDevice operation middleware
@@ -7210,6 +7247,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.GetDevice)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.UpdateDevice)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/repair", wrapper.RepairDevice)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/capabilities", wrapper.GetDeviceCapabilities)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/release", wrapper.ReleaseDevice)
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/objectives", wrapper.DeleteDefaultObjective)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/objectives", wrapper.ListObjectives)
@@ -7993,6 +8031,46 @@ type UpdateDevicedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpdateDevicedefaultApplicationProblemPlusJSONResponse) VisitUpdateDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCapabilitiesRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Device DevicePath `json:"device"`
+}
+
+type GetDeviceCapabilitiesResponseObject interface {
+	VisitGetDeviceCapabilitiesResponse(w http.ResponseWriter) error
+}
+
+type GetDeviceCapabilities200JSONResponse DeviceCapabilities
+
+func (response GetDeviceCapabilities200JSONResponse) VisitGetDeviceCapabilitiesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCapabilitiesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDeviceCapabilitiesdefaultApplicationProblemPlusJSONResponse) VisitGetDeviceCapabilitiesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -13827,6 +13905,9 @@ type StrictServerInterface interface {
 	// UpdateDevice Set the drift policy of a device
 	// (PUT /api/v1/fabrics/{fabric}/devices/{device})
 	UpdateDevice(ctx context.Context, request UpdateDeviceRequestObject) (UpdateDeviceResponseObject, error)
+	// GetDeviceCapabilities Read what a device can do
+	// (GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities)
+	GetDeviceCapabilities(ctx context.Context, request GetDeviceCapabilitiesRequestObject) (GetDeviceCapabilitiesResponseObject, error)
 	// ReleaseDevice End the quarantine of a device
 	// (POST /api/v1/fabrics/{fabric}/devices/{device}/release)
 	ReleaseDevice(ctx context.Context, request ReleaseDeviceRequestObject) (ReleaseDeviceResponseObject, error)
@@ -14773,6 +14854,33 @@ func (sh *strictHandler) UpdateDevice(ctx *gin.Context, fabric FabricPath, devic
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateDeviceResponseObject); ok {
 		if err := validResponse.VisitUpdateDeviceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDeviceCapabilities operation middleware
+func (sh *strictHandler) GetDeviceCapabilities(ctx *gin.Context, fabric FabricPath, device DevicePath) {
+	var request GetDeviceCapabilitiesRequestObject
+
+	request.Fabric = fabric
+	request.Device = device
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDeviceCapabilities(ctx, request.(GetDeviceCapabilitiesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDeviceCapabilities")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDeviceCapabilitiesResponseObject); ok {
+		if err := validResponse.VisitGetDeviceCapabilitiesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -78,7 +78,7 @@ func reach() map[string]string {
 		"cancelRollout": "rollout cancel 1", "pauseRollout": "rollout pause 1", "resumeRollout": "rollout resume 1", "confirmRollout": "rollout confirm 1",
 		"rollBackRollout": "rollout roll-back 1",
 		"listDevices":     "device list",
-		"getDevice":       "device show h1", "updateDevice": "device set h1 --policy freeze", "repairDevice": "device repair h1", "releaseDevice": "device release h1",
+		"getDevice":       "device show h1", "getDeviceCapabilities": "device capabilities h1", "updateDevice": "device set h1 --policy freeze", "repairDevice": "device repair h1", "releaseDevice": "device release h1",
 		"getDriftPolicy": "drift-policy show", "putDriftPolicy": "drift-policy set --policy repair",
 		"getShares": "share show", "listShares": "share history", "measureShares": "share measure",
 		"listSimulations": "simulation list", "startSimulation": "simulation start --plan 3f9a61c2", "getSimulation": "simulation show 1", "cancelSimulation": "simulation cancel 1",

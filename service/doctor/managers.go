@@ -70,7 +70,7 @@ func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t m
 		if p.Warning || len(osmfile.Blocking([]osmfile.Problem{p}, o.Accept)) == 0 {
 			status = control.DoctorWarning
 		}
-		d.note("sm", fabric, status, phrase.Of("doctor.sm-files-problem", "code", string(p.Code), "problem", phrase.Quoted(p.Located())), phrase.Of("doctor.sm-files-problem.do", "remedy", phrase.Quoted(p.Remedy)))
+		d.note("sm", fabric, status, phrase.Of("doctor.sm-files-problem", "code", p.Code, "problem", phrase.Quoted(p.Located())), phrase.Of("doctor.sm-files-problem.do", "remedy", phrase.Quoted(p.Remedy)))
 	}
 	if len(state.Problems) == 0 {
 		d.note("sm", fabric, control.DoctorOK, phrase.Of("doctor.sm-files-right", "n", len(state.Partitions), "path", o.Partitions))

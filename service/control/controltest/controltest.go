@@ -97,7 +97,7 @@ func (r *Rig) Manager(t testing.TB, change ...func(*control.Deps)) *usecases.Ser
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	d := control.Deps{
-		Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices, Doctor: r.Devices,
+		Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices, Doctor: r.Devices, Abilities: r.Devices,
 		Clock: func() time.Time { // each reading of the clock is a millisecond later
 			mu.Lock()
 			defer mu.Unlock()

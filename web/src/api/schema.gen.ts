@@ -835,6 +835,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/devices/{device}/capabilities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The device's id from an answer, or the name of a node that is one device of the plan in force.
+                 * @example 0x0200000000010000:1
+                 */
+                device: components["parameters"]["DevicePath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read what a device can do
+         * @description Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+         */
+        get: operations["getDeviceCapabilities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/devices/{device}/release": {
         parameters: {
             query?: never;
@@ -4632,6 +4663,73 @@ export interface components {
              * @description Version of the device's drift policy.
              */
             version?: number;
+        };
+        /** @description What a device can do, as it reported. */
+        DeviceCapabilities: {
+            id: components["schemas"]["Port"];
+            name: string;
+            /** @enum {string} */
+            kind: "ca" | "switch" | "router";
+            /**
+             * Format: date-time
+             * @description Time of the reading.
+             */
+            read_at: string;
+            infiniband?: components["schemas"]["InfiniBandCapabilities"];
+            wrcc?: components["schemas"]["WRCCCapabilities"];
+            nic?: components["schemas"]["NICCapabilities"];
+            queues?: components["schemas"]["QueueCapabilities"];
+        };
+        /** @description Capabilities of an InfiniBand device for congestion control. */
+        InfiniBandCapabilities: {
+            /** @description Largest number of entries of the congestion control table; 0 for a switch. */
+            table_entries: number;
+            /** @description Whether flows can be controlled by queue pair. */
+            per_qp: boolean;
+            /** @description Whether flows can be controlled by service level. */
+            per_sl: boolean;
+            /** @description Whether a switch has marking settings for each port. */
+            port_marking: boolean;
+            /** @description Whether a switch supports credit starvation. */
+            credit_starvation: boolean;
+            /** @description Whether the device counts data by service level. */
+            per_sl_counters: boolean;
+        };
+        /** @description Table sizes of a WRCC switch, in entries. */
+        WRCCCapabilities: {
+            /** @description Ports with a fair rate. */
+            ports: number;
+            /** @description Weights of classes; 0: the switch applies none itself. */
+            weights: number;
+            /** @description Ports that can be assigned to a data centre. */
+            domains: number;
+        };
+        /** @description Capabilities of a NIC port on Ethernet. */
+        NICCapabilities: {
+            /** @description Names of the parameters that can be written now. */
+            params: string[];
+            /** @description Parameters that take effect only after a reset of the firmware. */
+            reset_params: string[];
+            /** @description Whether rate registers have 32 bits. */
+            wide_registers: boolean;
+            /** @description Number of virtual functions that can have rates. */
+            functions: number;
+            /** @description Whether the port can be divided by traffic class (ETS). */
+            class_shares: boolean;
+            /** @description Largest number of WRCC senders with weights; 0: not supported. */
+            senders: number;
+        };
+        /** @description Capabilities of an Ethernet switch. */
+        QueueCapabilities: {
+            ports: number;
+            /** @description Queues of each port. */
+            queues: number;
+            /** @description Different ECN markings at the same time; 0: unlimited. */
+            profiles: number;
+            /** @description Queues that mark on some port now. */
+            marked: number[];
+            /** @description Ports with queues whose weights can be written. */
+            weighted_ports: number;
         };
         BaselineList: {
             items: components["schemas"]["BaselineDevice"][];
@@ -8662,6 +8760,54 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Rollout"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDeviceCapabilities: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The device's id from an answer, or the name of a node that is one device of the plan in force.
+                 * @example 0x0200000000010000:1
+                 */
+                device: components["parameters"]["DevicePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The capabilities of the device. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "0x0200000000010000:1",
+                     *       "infiniband": {
+                     *         "credit_starvation": false,
+                     *         "per_qp": false,
+                     *         "per_sl": true,
+                     *         "per_sl_counters": true,
+                     *         "port_marking": false,
+                     *         "table_entries": 128
+                     *       },
+                     *       "kind": "ca",
+                     *       "name": "h1/P1",
+                     *       "read_at": "2026-11-21T10:00:11.004Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeviceCapabilities"];
                 };
             };
             default: components["responses"]["Problem"];
