@@ -36,7 +36,7 @@ export function Capabilities({ fabric, device }: { fabric: string; device: strin
   return (
     <QueryView query={query}>
       {(c) => (
-        <Stack gap="sm">
+        <Stack gap="sm" data-capabilities={c.id}>
           <Text size="sm">{t("can-why")}</Text>
           <Facts>
             <Fact name={t("can-read")}>
