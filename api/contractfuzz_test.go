@@ -316,7 +316,7 @@ func (f *fuzzer) request() *request {
 		return f.sent[f.rand.IntN(len(f.sent))]
 	}
 	op := f.ops[f.rand.IntN(len(f.ops))]
-	if op.OperationID == "deleteFabric" && f.rand.IntN(10) > 0 { // rarely: it deletes everything on the fabric
+	if op.OperationID == "deleteFabric" && f.rand.IntN(5) > 0 { // rarely: it deletes everything on the fabric
 		op = f.ops[0]
 	}
 	m := intent(f.rand.IntN(4))

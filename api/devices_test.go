@@ -1,13 +1,18 @@
 package api
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"fairlane/api/gen"
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
+	"fairlane/service/control/drift"
 	"fairlane/subnet/ident"
 )
 
@@ -37,6 +42,15 @@ func (r *rig) devices() {
 	if live.State != "drifted" || len(live.Differences) != 1 || live.Desired == nil || *live.Policy != "report" || !*live.PolicyInherited {
 		t.Errorf("read now it is %+v", live)
 	}
+	can := decode[gen.DeviceCapabilities](r.call("GET", path+"/capabilities", "").want(200))
+	if can.ID != live.ID || can.Infiniband == nil || can.Infiniband.TableEntries != 128 || !can.Infiniband.PerSL || can.Infiniband.PerQP || can.ReadAt.IsZero() || can.Nic != nil {
+		t.Errorf("it can do %+v", can)
+	}
+	r.call("GET", "/fabrics/lab/devices/subnet-manager/capabilities", "").want(404, "not-found")
+	r.call("GET", "/fabrics/lab/devices/nowhere/capabilities", "").want(404, "not-found")
+	r.Devices.OnRead(func(context.Context, driver.Device) error { return driver.ErrUnreachable })
+	r.call("GET", path+"/capabilities", "").want(502, "devices-unreachable")
+	r.Devices.OnRead(nil)
 	r.call("GET", "/fabrics/lab/devices/nowhere", "").want(404, "not-found")
 	r.call("GET", "/fabrics/lab/devices/0x0000000000000bad:1", "").want(404, "not-found")
 
@@ -124,5 +138,27 @@ func (r *rig) quarantine(id string) {
 	})
 	if err != nil {
 		r.t.Fatal(err)
+	}
+}
+
+func TestCapabilitiesOfEveryPlaneAreShown(t *testing.T) {
+	t.Parallel()
+	nic := capabilitiesOut(&drift.Abilities{Device: driver.Device{Plane: driver.PlaneRoCE}, Capabilities: driver.Capabilities{
+		NIC: &driver.NICCapabilities{Params: make([]string, mostParams+1), VFs: 8, Wide: true, Shares: true, Most: 4},
+	}})
+	if n := nic.Nic; n == nil || nic.Infiniband != nil || len(n.Params) != mostParams || n.ResetParams == nil || n.Functions != 8 || !n.WideRegisters || !n.ClassShares || n.Senders != 0 {
+		t.Errorf("a NIC port: %+v", nic)
+	}
+	sw := capabilitiesOut(&drift.Abilities{Device: driver.Device{Plane: driver.PlaneRoCE}, Capabilities: driver.Capabilities{
+		Queues: &driver.QueueCapabilities{Ports: 32, Queues: 8, Profiles: 2, Marked: []uint8{3, 4}, Weighted: make([]driver.PortQueues, 5)},
+	}})
+	if q := sw.Queues; q == nil || q.Ports != 32 || q.Queues != 8 || q.Profiles != 2 || !slices.Equal(q.Marked, []int{3, 4}) || q.WeightedPorts != 5 {
+		t.Errorf("a switch: %+v", sw)
+	}
+	w := capabilitiesOut(&drift.Abilities{Device: driver.Device{Plane: driver.PlaneWRCC}, Capabilities: driver.Capabilities{
+		WRCC: &driver.WRCCCapabilities{Ports: 64, Weights: 16, Domains: 2}, NIC: &driver.NICCapabilities{WRCC: true, Most: 4},
+	}})
+	if w.Wrcc == nil || w.Wrcc.Ports != 64 || w.Wrcc.Weights != 16 || w.Wrcc.Domains != 2 || w.Nic.Senders != 4 {
+		t.Errorf("WRCC: %+v", w)
 	}
 }

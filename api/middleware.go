@@ -168,7 +168,7 @@ func callerKeyOf(c *gin.Context) callerKey {
 // slow reports whether an operation accesses devices or compiles.
 func slow(method, route string) bool {
 	switch route[strings.LastIndexByte(route, '/')+1:] {
-	case "discover", "devices", "baseline", "release", ":device", "shares", "plans", "verify", "what-if", "admit":
+	case "discover", "devices", "baseline", "capabilities", "doctor", "release", ":device", "shares", "plans", "verify", "what-if", "admit":
 		return true
 	case "history": // a POST measures, a GET reads
 		return method == http.MethodPost

@@ -167,6 +167,7 @@ type Rollouts interface {
 // Devices are the use cases about devices after a rollout: their settings, drift, repairs.
 type Devices interface {
 	Device(ctx context.Context, fabric, ref string, read bool) (drift.DeviceView, error)
+	DeviceCapabilities(ctx context.Context, fabric, ref string) (drift.Abilities, error)
 	Devices(ctx context.Context, fabric, plan string) (name string, list []drift.DeviceView, err error)
 	DriftPolicy(ctx context.Context, fabric string) (p control.DriftPolicy, err error)
 	ListBaseline(ctx context.Context, fabric string, q drift.BaselineQuery, p control.Page) (against string, out []drift.BaselineView, next string, err error)
@@ -211,8 +212,9 @@ type Maintenance interface {
 	UpdateMaintenance(ctx context.Context, fabric, id string, version int64, in maintenance.Input) (control.Maintenance, error)
 }
 
-// Operations are the use cases about the service's settings and its audit log.
+// Operations are the use cases about the service's settings, its audit log and its own state.
 type Operations interface {
+	Diagnosis(ctx context.Context) (control.Diagnosis, error)
 	ListAudit(ctx context.Context, f control.AuditFilter, p control.Page) (list []audit.Entry, next string, err error)
 	PutSettings(ctx context.Context, version int64, in operations.Settings) (out operations.Settings, err error)
 	Settings(ctx context.Context) (out operations.Settings, err error)

@@ -147,6 +147,13 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDoctor Show what the service finds wrong with itself
+	//
+	// The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+	//
+	// Corresponds with GET /api/v1/doctor (the `GetDoctor` operationId).
+	GetDoctor(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListFabrics List fabrics by name
 	//
 	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
@@ -242,6 +249,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 	UpdateDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDeviceCapabilities Read what a device can do
+	//
+	// Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities (the `GetDeviceCapabilities` operationId).
+	GetDeviceCapabilities(ctx context.Context, fabric FabricPath, device DevicePath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReleaseDevice End the quarantine of a device
 	//
@@ -1793,6 +1807,23 @@ func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationP
 	return c.Client.Do(req)
 }
 
+// GetDoctor Show what the service finds wrong with itself
+//
+// The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+//
+// Corresponds with GET /api/v1/doctor (the `GetDoctor` operationId).
+func (c *Client) GetDoctor(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDoctorRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListFabrics List fabrics by name
 //
 // A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
@@ -1999,6 +2030,23 @@ func (c *Client) UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, de
 // Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 func (c *Client) UpdateDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateDeviceRequest(c.Server, fabric, device, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDeviceCapabilities Read what a device can do
+//
+// Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities (the `GetDeviceCapabilities` operationId).
+func (c *Client) GetDeviceCapabilities(ctx context.Context, fabric FabricPath, device DevicePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDeviceCapabilitiesRequest(c.Server, fabric, device)
 	if err != nil {
 		return nil, err
 	}
@@ -5721,6 +5769,33 @@ func NewCancelCalibrationRequest(server string, calibration CalibrationPath, par
 	return req, nil
 }
 
+// NewGetDoctorRequest constructs an http.Request for the GetDoctor method
+func NewGetDoctorRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/doctor")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListFabricsRequest constructs an http.Request for the ListFabrics method
 func NewListFabricsRequest(server string, params *ListFabricsParams) (*http.Request, error) {
 	var err error
@@ -6457,6 +6532,47 @@ func NewUpdateDeviceRequestWithBody(server string, fabric FabricPath, device Dev
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetDeviceCapabilitiesRequest constructs an http.Request for the GetDeviceCapabilities method
+func NewGetDeviceCapabilitiesRequest(server string, fabric FabricPath, device DevicePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "device", device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/devices/%s/capabilities", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -16110,6 +16226,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibrationWithResponse(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*CancelCalibrationResponse, error)
 
+	// GetDoctorWithResponse Show what the service finds wrong with itself
+	//
+	// The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/doctor (the `GetDoctor` operationId).
+	GetDoctorWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetDoctorResponse, error)
+
 	// ListFabricsWithResponse List fabrics by name
 	//
 	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
@@ -16217,6 +16342,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 	UpdateDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDeviceResponse, error)
+
+	// GetDeviceCapabilitiesWithResponse Read what a device can do
+	//
+	// Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities (the `GetDeviceCapabilities` operationId).
+	GetDeviceCapabilitiesWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, reqEditors ...RequestEditorFn) (*GetDeviceCapabilitiesResponse, error)
 
 	// ReleaseDeviceWithResponse End the quarantine of a device
 	//
@@ -18140,6 +18274,54 @@ func (r CancelCalibrationResponse) ContentType() string {
 	return ""
 }
 
+type GetDoctorResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Diagnosis
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDoctorResponse) GetJSON200() *Diagnosis {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDoctorResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDoctorResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDoctorResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDoctorResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDoctorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListFabricsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -18594,6 +18776,54 @@ func (r UpdateDeviceResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateDeviceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetDeviceCapabilitiesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeviceCapabilities
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDeviceCapabilitiesResponse) GetJSON200() *DeviceCapabilities {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDeviceCapabilitiesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDeviceCapabilitiesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDeviceCapabilitiesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDeviceCapabilitiesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDeviceCapabilitiesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -25624,6 +25854,21 @@ func (c *ClientWithResponses) CancelCalibrationWithResponse(ctx context.Context,
 	return ParseCancelCalibrationResponse(rsp)
 }
 
+// GetDoctorWithResponse Show what the service finds wrong with itself
+//
+// The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/doctor (the `GetDoctor` operationId).
+func (c *ClientWithResponses) GetDoctorWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetDoctorResponse, error) {
+	rsp, err := c.GetDoctor(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDoctorResponse(rsp)
+}
+
 // ListFabricsWithResponse List fabrics by name
 //
 // A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
@@ -25802,6 +26047,21 @@ func (c *ClientWithResponses) UpdateDeviceWithResponse(ctx context.Context, fabr
 		return nil, err
 	}
 	return ParseUpdateDeviceResponse(rsp)
+}
+
+// GetDeviceCapabilitiesWithResponse Read what a device can do
+//
+// Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities (the `GetDeviceCapabilities` operationId).
+func (c *ClientWithResponses) GetDeviceCapabilitiesWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, reqEditors ...RequestEditorFn) (*GetDeviceCapabilitiesResponse, error) {
+	rsp, err := c.GetDeviceCapabilities(ctx, fabric, device, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDeviceCapabilitiesResponse(rsp)
 }
 
 // ReleaseDeviceWithResponse End the quarantine of a device
@@ -28721,6 +28981,39 @@ func ParseCancelCalibrationResponse(rsp *http.Response) (*CancelCalibrationRespo
 	return response, nil
 }
 
+// ParseGetDoctorResponse parses an HTTP response from a GetDoctorWithResponse call
+func ParseGetDoctorResponse(rsp *http.Response) (*GetDoctorResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDoctorResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Diagnosis
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListFabricsResponse parses an HTTP response from a ListFabricsWithResponse call
 func ParseListFabricsResponse(rsp *http.Response) (*ListFabricsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -29074,6 +29367,39 @@ func ParseUpdateDeviceResponse(rsp *http.Response) (*UpdateDeviceResponse, error
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetDeviceCapabilitiesResponse parses an HTTP response from a GetDeviceCapabilitiesWithResponse call
+func ParseGetDeviceCapabilitiesResponse(rsp *http.Response) (*GetDeviceCapabilitiesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDeviceCapabilitiesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeviceCapabilities
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil

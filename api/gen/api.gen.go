@@ -361,6 +361,27 @@ func (e DeviceReading) Valid() bool {
 	}
 }
 
+// Defines values for DeviceCapabilitiesKind.
+const (
+	DeviceCapabilitiesKindCA     DeviceCapabilitiesKind = "ca"
+	DeviceCapabilitiesKindRouter DeviceCapabilitiesKind = "router"
+	DeviceCapabilitiesKindSwitch DeviceCapabilitiesKind = "switch"
+)
+
+// Valid indicates whether the value is a known member of the DeviceCapabilitiesKind enum.
+func (e DeviceCapabilitiesKind) Valid() bool {
+	switch e {
+	case DeviceCapabilitiesKindCA:
+		return true
+	case DeviceCapabilitiesKindRouter:
+		return true
+	case DeviceCapabilitiesKindSwitch:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DevicePolicy.
 const (
 	DevicePolicyFreeze DevicePolicy = "freeze"
@@ -400,6 +421,30 @@ func (e DeviceUpdatePolicy) Valid() bool {
 	case DeviceUpdatePolicyRepair:
 		return true
 	case DeviceUpdatePolicyReport:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DoctorFindingStatus.
+const (
+	DoctorFindingStatusFault   DoctorFindingStatus = "fault"
+	DoctorFindingStatusOk      DoctorFindingStatus = "ok"
+	DoctorFindingStatusUnknown DoctorFindingStatus = "unknown"
+	DoctorFindingStatusWarning DoctorFindingStatus = "warning"
+)
+
+// Valid indicates whether the value is a known member of the DoctorFindingStatus enum.
+func (e DoctorFindingStatus) Valid() bool {
+	switch e {
+	case DoctorFindingStatusFault:
+		return true
+	case DoctorFindingStatusOk:
+		return true
+	case DoctorFindingStatusUnknown:
+		return true
+	case DoctorFindingStatusWarning:
 		return true
 	default:
 		return false
@@ -2080,6 +2125,32 @@ type DeviceKind string
 // DeviceReading Result of the latest reading; `state` has more detail while a rollout works on the device or the device is quarantined.
 type DeviceReading string
 
+// DeviceCapabilities What a device can do, as it reported.
+type DeviceCapabilities struct {
+	// ID A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	ID Port `json:"id"`
+
+	// Infiniband Capabilities of an InfiniBand device for congestion control.
+	Infiniband *InfiniBandCapabilities `json:"infiniband,omitempty"`
+	Kind       DeviceCapabilitiesKind  `json:"kind"`
+	Name       string                  `json:"name"`
+
+	// Nic Capabilities of a NIC port on Ethernet.
+	Nic *NICCapabilities `json:"nic,omitempty"`
+
+	// Queues Capabilities of an Ethernet switch.
+	Queues *QueueCapabilities `json:"queues,omitempty"`
+
+	// ReadAt Time of the reading.
+	ReadAt time.Time `json:"read_at"`
+
+	// Wrcc Table sizes of a WRCC switch, in entries.
+	Wrcc *WRCCCapabilities `json:"wrcc,omitempty"`
+}
+
+// DeviceCapabilitiesKind defines model for DeviceCapabilities.Kind.
+type DeviceCapabilitiesKind string
+
 // DeviceChange defines model for DeviceChange.
 type DeviceChange struct {
 	Added   *NameList `json:"added,omitempty"`
@@ -2142,6 +2213,15 @@ type DeviceUpdate struct {
 // DeviceUpdatePolicy defines model for DeviceUpdate.Policy.
 type DeviceUpdatePolicy string
 
+// Diagnosis defines model for Diagnosis.
+type Diagnosis struct {
+	// CheckedAt Begin of the run whose findings these are.
+	CheckedAt time.Time `json:"checked_at"`
+
+	// Findings In the order of the checks.
+	Findings []DoctorFinding `json:"findings"`
+}
+
 // Difference defines model for Difference.
 type Difference struct {
 	Desired string `json:"desired"`
@@ -2162,6 +2242,36 @@ type Difference struct {
 	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 }
+
+// DoctorFinding The result of one check.
+type DoctorFinding struct {
+	// Check What was checked: `config`, `keys`, `tls`, `store`, `series`, `clock`, `jobs`, `fabric`, `port`, `sm`, `peer` or `portal`.
+	Check string `json:"check"`
+
+	// Code Stable code of the finding.
+	Code string `json:"code"`
+
+	// Remedy What to do about a warning or a fault, in English.
+	Remedy *string `json:"remedy,omitempty"`
+
+	// RemedySaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	RemedySaid *Phrase `json:"remedy_said,omitempty"`
+
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	Said Phrase `json:"said"`
+
+	// Status `unknown`: could not be determined.
+	Status DoctorFindingStatus `json:"status"`
+
+	// Subject The file, fabric, manager or address that was checked; absent if there is only one.
+	Subject *string `json:"subject,omitempty"`
+
+	// Text What was found, in English.
+	Text string `json:"text"`
+}
+
+// DoctorFindingStatus `unknown`: could not be determined.
+type DoctorFindingStatus string
 
 // DriftPolicy defines model for DriftPolicy.
 type DriftPolicy struct {
@@ -2750,6 +2860,27 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
+// InfiniBandCapabilities Capabilities of an InfiniBand device for congestion control.
+type InfiniBandCapabilities struct {
+	// CreditStarvation Whether a switch supports credit starvation.
+	CreditStarvation bool `json:"credit_starvation"`
+
+	// PerQP Whether flows can be controlled by queue pair.
+	PerQP bool `json:"per_qp"`
+
+	// PerSL Whether flows can be controlled by service level.
+	PerSL bool `json:"per_sl"`
+
+	// PerSLCounters Whether the device counts data by service level.
+	PerSLCounters bool `json:"per_sl_counters"`
+
+	// PortMarking Whether a switch has marking settings for each port.
+	PortMarking bool `json:"port_marking"`
+
+	// TableEntries Largest number of entries of the congestion control table; 0 for a switch.
+	TableEntries int `json:"table_entries"`
+}
+
 // Link defines model for Link.
 type Link struct {
 	// A A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
@@ -3221,6 +3352,27 @@ type Membership struct {
 
 // MembershipSource Source of the membership: a local administrator, or the OpenID provider's claims.
 type MembershipSource string
+
+// NICCapabilities Capabilities of a NIC port on Ethernet.
+type NICCapabilities struct {
+	// ClassShares Whether the port can be divided by traffic class (ETS).
+	ClassShares bool `json:"class_shares"`
+
+	// Functions Number of virtual functions that can have rates.
+	Functions int `json:"functions"`
+
+	// Params Names of the parameters that can be written now.
+	Params []string `json:"params"`
+
+	// ResetParams Parameters that take effect only after a reset of the firmware.
+	ResetParams []string `json:"reset_params"`
+
+	// Senders Largest number of WRCC senders with weights; 0: not supported.
+	Senders int `json:"senders"`
+
+	// WideRegisters Whether rate registers have 32 bits.
+	WideRegisters bool `json:"wide_registers"`
+}
 
 // NICParameter defines model for NICParameter.
 type NICParameter struct {
@@ -3699,6 +3851,22 @@ type PrometheusAnswerErrorType string
 
 // PrometheusAnswerStatus defines model for PrometheusAnswer.Status.
 type PrometheusAnswerStatus string
+
+// QueueCapabilities Capabilities of an Ethernet switch.
+type QueueCapabilities struct {
+	// Marked Queues that mark on some port now.
+	Marked []int `json:"marked"`
+	Ports  int   `json:"ports"`
+
+	// Profiles Different ECN markings at the same time; 0: unlimited.
+	Profiles int `json:"profiles"`
+
+	// Queues Queues of each port.
+	Queues int `json:"queues"`
+
+	// WeightedPorts Ports with queues whose weights can be written.
+	WeightedPorts int `json:"weighted_ports"`
+}
 
 // QueueMarking defines model for QueueMarking.
 type QueueMarking struct {
@@ -4883,6 +5051,18 @@ type Version struct {
 	GoVersion string  `json:"go_version"`
 	Revision  *string `json:"revision,omitempty"`
 	Version   string  `json:"version"`
+}
+
+// WRCCCapabilities Table sizes of a WRCC switch, in entries.
+type WRCCCapabilities struct {
+	// Domains Ports that can be assigned to a data centre.
+	Domains int `json:"domains"`
+
+	// Ports Ports with a fair rate.
+	Ports int `json:"ports"`
+
+	// Weights Weights of classes; 0: the switch applies none itself.
+	Weights int `json:"weights"`
 }
 
 // Weight A weight with at most three decimals.

@@ -39,6 +39,9 @@ type ServerInterface interface {
 	// CancelCalibration Stop a queued or running calibration
 	// (POST /api/v1/calibrations/{calibration}/cancel)
 	CancelCalibration(c *gin.Context, calibration CalibrationPath, params CancelCalibrationParams)
+	// GetDoctor Show what the service finds wrong with itself
+	// (GET /api/v1/doctor)
+	GetDoctor(c *gin.Context)
 	// ListFabrics List fabrics by name
 	// (GET /api/v1/fabrics)
 	ListFabrics(c *gin.Context, params ListFabricsParams)
@@ -66,6 +69,9 @@ type ServerInterface interface {
 	// UpdateDevice Set the drift policy of a device
 	// (PUT /api/v1/fabrics/{fabric}/devices/{device})
 	UpdateDevice(c *gin.Context, fabric FabricPath, device DevicePath, params UpdateDeviceParams)
+	// GetDeviceCapabilities Read what a device can do
+	// (GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities)
+	GetDeviceCapabilities(c *gin.Context, fabric FabricPath, device DevicePath)
 	// ReleaseDevice End the quarantine of a device
 	// (POST /api/v1/fabrics/{fabric}/devices/{device}/release)
 	ReleaseDevice(c *gin.Context, fabric FabricPath, device DevicePath, params ReleaseDeviceParams)
@@ -796,6 +802,19 @@ func (siw *ServerInterfaceWrapper) CancelCalibration(c *gin.Context) {
 	siw.Handler.CancelCalibration(c, calibration, params)
 }
 
+// GetDoctor operation middleware
+func (siw *ServerInterfaceWrapper) GetDoctor(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDoctor(c)
+}
+
 // ListFabrics operation middleware
 func (siw *ServerInterfaceWrapper) ListFabrics(c *gin.Context) {
 
@@ -1271,6 +1290,40 @@ func (siw *ServerInterfaceWrapper) UpdateDevice(c *gin.Context) {
 	}
 
 	siw.Handler.UpdateDevice(c, fabric, device, params)
+}
+
+// GetDeviceCapabilities operation middleware
+func (siw *ServerInterfaceWrapper) GetDeviceCapabilities(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "device" -------------
+	var device DevicePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "device", c.Param("device"), &device, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter device: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDeviceCapabilities(c, fabric, device)
 }
 
 // ReleaseDevice operation middleware
@@ -7596,6 +7649,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.GetDevice)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.UpdateDevice)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/repair", wrapper.RepairDevice)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/capabilities", wrapper.GetDeviceCapabilities)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/release", wrapper.ReleaseDevice)
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/objectives", wrapper.DeleteDefaultObjective)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/objectives", wrapper.ListObjectives)
@@ -7711,6 +7765,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/status/buildinfo", wrapper.GetSeriesBuild)
 	router.GET(options.BaseURL+"/api/v1/settings", wrapper.GetSettings)
 	router.PUT(options.BaseURL+"/api/v1/settings", wrapper.PutSettings)
+	router.GET(options.BaseURL+"/api/v1/doctor", wrapper.GetDoctor)
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
@@ -7951,6 +8006,44 @@ type CancelCalibrationdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CancelCalibrationdefaultApplicationProblemPlusJSONResponse) VisitCancelCalibrationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDoctorRequestObject struct {
+}
+
+type GetDoctorResponseObject interface {
+	VisitGetDoctorResponse(w http.ResponseWriter) error
+}
+
+type GetDoctor200JSONResponse Diagnosis
+
+func (response GetDoctor200JSONResponse) VisitGetDoctorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDoctordefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDoctordefaultApplicationProblemPlusJSONResponse) VisitGetDoctorResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8347,6 +8440,46 @@ type UpdateDevicedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpdateDevicedefaultApplicationProblemPlusJSONResponse) VisitUpdateDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCapabilitiesRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Device DevicePath `json:"device"`
+}
+
+type GetDeviceCapabilitiesResponseObject interface {
+	VisitGetDeviceCapabilitiesResponse(w http.ResponseWriter) error
+}
+
+type GetDeviceCapabilities200JSONResponse DeviceCapabilities
+
+func (response GetDeviceCapabilities200JSONResponse) VisitGetDeviceCapabilitiesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCapabilitiesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDeviceCapabilitiesdefaultApplicationProblemPlusJSONResponse) VisitGetDeviceCapabilitiesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -14457,6 +14590,9 @@ type StrictServerInterface interface {
 	// CancelCalibration Stop a queued or running calibration
 	// (POST /api/v1/calibrations/{calibration}/cancel)
 	CancelCalibration(ctx context.Context, request CancelCalibrationRequestObject) (CancelCalibrationResponseObject, error)
+	// GetDoctor Show what the service finds wrong with itself
+	// (GET /api/v1/doctor)
+	GetDoctor(ctx context.Context, request GetDoctorRequestObject) (GetDoctorResponseObject, error)
 	// ListFabrics List fabrics by name
 	// (GET /api/v1/fabrics)
 	ListFabrics(ctx context.Context, request ListFabricsRequestObject) (ListFabricsResponseObject, error)
@@ -14484,6 +14620,9 @@ type StrictServerInterface interface {
 	// UpdateDevice Set the drift policy of a device
 	// (PUT /api/v1/fabrics/{fabric}/devices/{device})
 	UpdateDevice(ctx context.Context, request UpdateDeviceRequestObject) (UpdateDeviceResponseObject, error)
+	// GetDeviceCapabilities Read what a device can do
+	// (GET /api/v1/fabrics/{fabric}/devices/{device}/capabilities)
+	GetDeviceCapabilities(ctx context.Context, request GetDeviceCapabilitiesRequestObject) (GetDeviceCapabilitiesResponseObject, error)
 	// ReleaseDevice End the quarantine of a device
 	// (POST /api/v1/fabrics/{fabric}/devices/{device}/release)
 	ReleaseDevice(ctx context.Context, request ReleaseDeviceRequestObject) (ReleaseDeviceResponseObject, error)
@@ -15138,6 +15277,30 @@ func (sh *strictHandler) CancelCalibration(ctx *gin.Context, calibration Calibra
 	}
 }
 
+// GetDoctor operation middleware
+func (sh *strictHandler) GetDoctor(ctx *gin.Context) {
+	var request GetDoctorRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDoctor(ctx, request.(GetDoctorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDoctor")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDoctorResponseObject); ok {
+		if err := validResponse.VisitGetDoctorResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListFabrics operation middleware
 func (sh *strictHandler) ListFabrics(ctx *gin.Context, params ListFabricsParams) {
 	var request ListFabricsRequestObject
@@ -15427,6 +15590,33 @@ func (sh *strictHandler) UpdateDevice(ctx *gin.Context, fabric FabricPath, devic
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateDeviceResponseObject); ok {
 		if err := validResponse.VisitUpdateDeviceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDeviceCapabilities operation middleware
+func (sh *strictHandler) GetDeviceCapabilities(ctx *gin.Context, fabric FabricPath, device DevicePath) {
+	var request GetDeviceCapabilitiesRequestObject
+
+	request.Fabric = fabric
+	request.Device = device
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDeviceCapabilities(ctx, request.(GetDeviceCapabilitiesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDeviceCapabilities")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDeviceCapabilitiesResponseObject); ok {
+		if err := validResponse.VisitGetDeviceCapabilitiesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -1,11 +1,10 @@
 package local
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,55 +14,28 @@ import (
 	"fairlane/internal/joined"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
-	"fairlane/service/config"
-	"fairlane/service/placement"
-	"fairlane/service/setup"
-	"fairlane/subnet/opensm"
-	"fairlane/subnet/umad"
+	"fairlane/service/control"
+	"fairlane/service/doctor"
 )
 
-// Statuses of a finding, from best to worst.
-const (
-	statusOK   = "ok"
-	statusSkip = "unknown" // could not be determined from here
-	statusWarn = "warning"
-	statusFail = "fault"
-)
-
-// Finding is the result of one check.
+// Finding is the result of one check (control.DoctorFinding), in the user's language.
 type Finding struct {
-	Check   string `json:"check"`   // "config", "store", "clock", "keys", "tls", "port", "fabric", "sm", "jobs", "service", "portal"
-	Subject string `json:"subject"` // file, fabric or address; empty if there is only one
-	Status  string `json:"status"`  // "ok", "unknown", "warning" or "fault"
-	Code    string `json:"code"`    // stable; its text is doctor.CODE in the catalogues
-	Found   string `json:"found"`
-	Do      string `json:"do,omitempty"` // remedy
+	Check   string               `json:"check"`
+	Subject string               `json:"subject"` // file, fabric or address; empty if there is only one
+	Status  control.DoctorStatus `json:"status"`
+	Code    string               `json:"code"` // stable
+	Found   string               `json:"found"`
+	Do      string               `json:"do,omitempty"` // remedy
 }
 
-// doctor collects findings.
-type doctor struct {
-	app      *app
-	config   *config.Loaded
-	url      string // of the running service
-	opensm   string // OpenSM's options file
-	managers placement.Managers
-	umad     umad.Options
-	findings []Finding
-	now      func() time.Time
-}
-
-// note adds a finding. Its text is the catalogue's doctor.CODE with the values. A warning or a fault
-// has the remedy doctor.CODE.do.
-func (d *doctor) note(check, subject, status, code string, values ...any) {
-	f := Finding{Check: check, Subject: subject, Status: status, Code: code, Found: d.app.T("doctor."+code, values...)}
-	if status == statusWarn || status == statusFail {
-		f.Do = d.app.T("doctor."+code+".do", values...)
+// findings returns findings in the user's language.
+func (a *app) findings(list []control.DoctorFinding) []Finding {
+	out := make([]Finding, len(list))
+	for i, f := range list {
+		out[i] = Finding{Check: f.Check, Subject: f.Subject, Status: f.Status, Code: f.Code, Found: a.Texts.Say(f.Found), Do: a.Texts.Say(f.Do)}
 	}
-	d.findings = append(d.findings, f)
+	return out
 }
-
-// checkTimeout is the time limit of each group of checks.
-const checkTimeout = 20 * time.Second
 
 func (a *app) doctorCommand() *cobra.Command {
 	var path *string
@@ -78,12 +50,11 @@ func (a *app) doctorCommand() *cobra.Command {
 					return usage.Wrap(phrase.Because(err, phrase.Of("labelled", "label", u.from, "text", err)))
 				}
 			}
-			d := &doctor{app: a, url: url, opensm: opensm.DefaultOptions, now: time.Now}
-			d.run(cmd.Context(), cmd, *path)
-			if err := d.print(asJSON); err != nil {
+			found := a.findings(a.examine(cmd, *path, cmp.Or(url, os.Getenv("FAIRLANE_URL"))))
+			if err := a.printDiagnosis(found, asJSON); err != nil {
 				return err
 			}
-			return d.verdict(strict)
+			return a.verdict(found, strict)
 		},
 	}
 	path = a.ConfigFlags(cmd)
@@ -93,42 +64,28 @@ func (a *app) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// run performs all checks. A failed check does not prevent independent ones.
-func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
+// examine runs all checks of the configuration.
+func (a *app) examine(cmd *cobra.Command, path, url string) []control.DoctorFinding {
 	l, err := cmdline.LoadConfig(cmd, path)
 	if err != nil {
-		d.note("config", path, statusFail, "config-wrong", "error", err)
-		return
+		return []control.DoctorFinding{doctor.WrongConfig(path, err)}
 	}
-	d.config = l
-	material, faults := setup.Read(&l.Config, api.OIDCCallback, nil)
-	d.managers = material.Site.Managers
-	if err := errors.Join(faults...); err != nil {
-		d.note("config", path, statusFail, "config-files", "error", err)
-	} else {
-		d.note("config", path, statusOK, "config-right")
-	}
-	series := func(ctx context.Context) { d.series(ctx, material.Series) }
-	for _, check := range []func(context.Context){d.keys, d.tls, d.store, series, d.service, d.builtPortal} {
-		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		check(ctx)
-		cancel()
-	}
+	return doctor.Examine(cmd.Context(), &l.Config, path, doctor.Options{Callback: api.OIDCCallback, URL: url})
 }
 
-// print prints the findings as JSON or as a table, with the remedy below each warning or fault.
-func (d *doctor) print(asJSON bool) error {
+// printDiagnosis prints the findings as JSON or as a table, with the remedy below each warning or fault.
+func (a *app) printDiagnosis(list []Finding, asJSON bool) error {
 	if asJSON {
-		return cmdline.PrintJSON(d.app.Stdout, d.findings)
+		return cmdline.PrintJSON(a.Stdout, list)
 	}
-	t := cmdline.NewTable(d.app.Stdout, 0)
-	fmt.Fprintf(t, "%s\t%s\t%s\n", d.app.T("doctor.col.check"), d.app.T("doctor.col.status"), d.app.T("doctor.col.found"))
-	for _, f := range d.findings {
+	t := cmdline.NewTable(a.Stdout, 0)
+	fmt.Fprintf(t, "%s\t%s\t%s\n", a.T("doctor.col.check"), a.T("doctor.col.status"), a.T("doctor.col.found"))
+	for _, f := range list {
 		name := f.Check
 		if f.Subject != "" {
 			name += " " + f.Subject
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.T("doctor.status."+f.Status), joined.OneLine(f.Found))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, a.T("doctor.status."+string(f.Status)), joined.OneLine(f.Found))
 		if f.Do != "" {
 			fmt.Fprintf(t, "\t\t→ %s\n", joined.OneLine(f.Do))
 		}
@@ -137,18 +94,18 @@ func (d *doctor) print(asJSON bool) error {
 }
 
 // verdict returns an error if there is a fault; with strict, also if there is a warning.
-func (d *doctor) verdict(strict bool) error {
+func (a *app) verdict(list []Finding, strict bool) error {
 	faults, warnings := 0, 0
-	for _, f := range d.findings {
+	for _, f := range list {
 		switch f.Status {
-		case statusFail:
+		case control.DoctorFault:
 			faults++
-		case statusWarn:
+		case control.DoctorWarning:
 			warnings++
 		}
 	}
 	if faults > 0 || strict && warnings > 0 {
-		return errors.New(d.app.T("doctor.verdict", "faults", faults, "warnings", warnings))
+		return errors.New(a.T("doctor.verdict", "faults", faults, "warnings", warnings))
 	}
 	return nil
 }

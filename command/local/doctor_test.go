@@ -6,14 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"fairlane/command/cmdline"
-	"fairlane/command/cmdline/cmdlinetest"
 	"fairlane/internal/testkit/filetest"
-	"fairlane/service/config"
-	"fairlane/service/store"
-	"fairlane/subnet/mad"
+	"fairlane/service/control"
 )
 
 // diagnose runs the doctor and returns its findings by code, its exit code and its messages.
@@ -31,7 +27,7 @@ func diagnose(t *testing.T, args ...string) (map[string]Finding, int, string) {
 		if strings.HasPrefix(f.Found, "doctor.") || strings.HasPrefix(f.Do, "doctor.") {
 			t.Errorf("%s has no text: %+v", f.Code, f)
 		}
-		if bad := f.Status == statusWarn || f.Status == statusFail; bad != (f.Do != "") {
+		if bad := f.Status == control.DoctorWarning || f.Status == control.DoctorFault; bad != (f.Do != "") {
 			t.Errorf("%s is %s and says to do %q", f.Code, f.Status, f.Do)
 		}
 	}
@@ -63,38 +59,6 @@ func TestDoctorOnANewMachine(t *testing.T) {
 	}
 	if code != cmdline.ExitFailed {
 		t.Errorf("exit code %d without a directory", code)
-	}
-}
-
-func TestClockDifferencesAreRated(t *testing.T) {
-	t.Parallel()
-	for by, want := range map[time.Duration]string{
-		0: "clock-right", 900 * time.Millisecond: "clock-right", -2 * time.Second: "clock-skew", 3 * time.Second: "clock-skew", -time.Hour: "clock-wrong",
-	} {
-		d := &doctor{app: &app{cmdlinetest.App(t, "en")}}
-		d.skew("database", by)
-		if d.findings[0].Code != want {
-			t.Errorf("%s is %s, want %s", by, d.findings[0].Code, want)
-		}
-	}
-}
-
-func TestOpenSMsOptionIsRead(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][2]bool{
-		"congestion_control TRUE\n":                         {true, true},
-		"# congestion_control TRUE\nguid 0x0\n":             {false, true},
-		"congestion_control FALSE\ncc_key 0x0\n":            {false, true},
-		"congestion_control FALSE\ncongestion_control TRUE": {true, true},
-		"congestion_control true\n":                         {false, true}, // parsed as OpenSM does
-	} {
-		on, known := opensmCongestionControl(filetest.Write(t, "opensm.conf", text))
-		if on != want[0] || known != want[1] {
-			t.Errorf("%q: %v, %v", text, on, known)
-		}
-	}
-	if _, known := opensmCongestionControl("no/such/file"); known {
-		t.Error("known without a file")
 	}
 }
 
@@ -138,17 +102,4 @@ func TestConfigCommandsShowTheEffectiveConfiguration(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s", c.args, code, &out)
 		}
 	}
-}
-
-// A fabric without a CC_Key gets a warning with the command that sets one.
-func TestAFabricWithoutAKeyIsAWarning(t *testing.T) {
-	t.Parallel()
-	d := &doctor{app: &app{cmdlinetest.App(t, "en")}, config: &config.Loaded{}, now: time.Now}
-	d.attached(t.Context(), store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, &agents{port: &mad.PortInfo{LID: 3}}, 0)
-	for _, f := range d.findings {
-		if f.Code == "cc-key-none" && f.Status == statusWarn && strings.Contains(f.Do, "fairlane device cc-key set --from ibsim:unix:lab") {
-			return
-		}
-	}
-	t.Errorf("findings are %+v", d.findings)
 }

@@ -88,7 +88,7 @@ func (a *app) printProblems(ps []osmfile.Problem) error {
 		case p.Final:
 			grade = "opensm.final"
 		}
-		if _, err := fmt.Fprintf(a.Stdout, "%s %s\n  %s\n  -> %s\n", a.T(grade), p.Code, problemText(p), p.Remedy); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "%s %s\n  %s\n  -> %s\n", a.T(grade), p.Code, p.Located(), p.Remedy); err != nil {
 			return err
 		}
 	}

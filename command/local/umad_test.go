@@ -1,17 +1,13 @@
 package local
 
 import (
-	"io/fs"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"fairlane/command/cmdline"
-	"fairlane/service/config"
 	"fairlane/service/site"
-	"fairlane/service/store"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -59,36 +55,6 @@ func twoHostFabric(t *testing.T) *subnet.Fabric {
 		t.Fatal(err)
 	}
 	return f
-}
-
-// devicePorts triggers the findings about the device file.
-func devicePorts(t *testing.T, on onDoctor) {
-	t.Helper()
-	good := umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1}
-	machine := umadMachine(t, twoHostFabric(t), good)
-	closed, waits, other := machine, machine, machine
-	closed.OpenDevice = func(path string) (umad.Device, error) {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}
-	}
-	waits.SysRoot, _ = umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, State: "2: INIT"})
-	other.SysRoot, _ = umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LinkLayer: "Ethernet"})
-	for _, c := range []struct {
-		o      umad.Options
-		Source string
-		want   []string
-	}{
-		{machine, "umad:mlx5_0:1", []string{"port-right", "fabric-right", "cc-key-none", "sm-silent", "sm-congestion-unknown"}},
-		{waits, "umad:mlx5_0:1", []string{"port-waits", "fabric-right", "cc-key-none", "sm-silent", "sm-congestion-unknown"}},
-		{closed, "umad:mlx5_0:1", []string{"port-closed"}},
-		{machine, "umad:mlx4_0:1", []string{"port-away"}},
-		{other, "umad:mlx5_0:1", []string{"port-away"}},
-		{machine, "umad:mlx5_0", []string{"fabric-source"}},
-	} {
-		on(c.want, config.Config{}, func(d *doctor) {
-			d.umad = c.o
-			d.fabric(t.Context(), store.FabricSource{Name: "lab", Source: c.Source}, 0, 0)
-		})
-	}
 }
 
 func TestAPortOfThisMachineIsASource(t *testing.T) {

@@ -79,7 +79,7 @@ func reach() map[string]string {
 		"cancelRollout": "rollout cancel 1", "pauseRollout": "rollout pause 1", "resumeRollout": "rollout resume 1", "confirmRollout": "rollout confirm 1",
 		"rollBackRollout": "rollout roll-back 1",
 		"listDevices":     "device list",
-		"getDevice":       "device show h1", "updateDevice": "device set h1 --policy freeze", "repairDevice": "device repair h1", "releaseDevice": "device release h1",
+		"getDevice":       "device show h1", "getDeviceCapabilities": "device capabilities h1", "updateDevice": "device set h1 --policy freeze", "repairDevice": "device repair h1", "releaseDevice": "device release h1",
 		"getDriftPolicy": "drift-policy show", "putDriftPolicy": "drift-policy set --policy repair",
 		"getShares": "share show", "listShares": "share history", "measureShares": "share measure",
 		"listSimulations": "simulation list", "startSimulation": "simulation start --plan 3f9a61c2", "getSimulation": "simulation show 1", "cancelSimulation": "simulation cancel 1",
@@ -87,7 +87,7 @@ func reach() map[string]string {
 		"listSilences": "alert silence list", "addSilence": "alert silence add alertname=A --for 1h --comment x", "expireSilence": "alert silence expire 1",
 		"listMaintenance": "maintenance list", "addMaintenance": "maintenance add --start 2026-12-01T20:00:00Z --for 1h --text x", "getMaintenance": "maintenance show m-0a1b2c3d4e5f",
 		"putMaintenance": "maintenance set m-0a1b2c3d4e5f --text x", "cancelMaintenance": "maintenance cancel m-0a1b2c3d4e5f", "listTenantMaintenance": "maintenance list --tenant red",
-		"listAudit": "audit list", "verifyAudit": "audit verify", "getSettings": "settings show", "putSettings": "settings set --task-limit 5",
+		"listAudit": "audit list", "verifyAudit": "audit verify", "getSettings": "settings show", "getDoctor": "settings doctor", "putSettings": "settings set --task-limit 5",
 	}
 }
 

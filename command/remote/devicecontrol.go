@@ -20,6 +20,7 @@ func (c *cli) deviceVerbs() []*cobra.Command {
 			return c.deviceShow(cmd, client, fabric, name, live)
 		}))
 	show.Flags().BoolVar(&live, "live", false, c.t("flag.device-live"))
+	can := c.verb("device", "capabilities DEVICE", "  fairlane device capabilities host-01", one, c.onName(c.pick, c.deviceCapabilities))
 	var policy string
 	set := c.verb("device", "set DEVICE", "  fairlane device set host-01 --policy freeze\n  fairlane device set host-01 --policy inherit", one,
 		func(cmd *cobra.Command, args []string) error { return c.deviceSet(cmd, args[0], policy) })
@@ -36,7 +37,7 @@ func (c *cli) deviceVerbs() []*cobra.Command {
 	c.long("flag.quiet-watch", repair)
 	c.writes(set, repair, release)
 	c.matches(set)
-	return []*cobra.Command{show, set, repair, release, known}
+	return []*cobra.Command{show, can, set, repair, release, known}
 }
 
 // deviceTable lists devices with the action on drift.
@@ -59,6 +60,15 @@ func when(t *time.Time) string {
 
 func (c *cli) deviceShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string, live bool) error {
 	d, err := found[gen.Device](c)(client.GetDeviceWithResponse(cmd.Context(), fabric, name, &gen.GetDeviceParams{Read: given(live)}))
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, d, func() *table { return c.fieldTable(d) })
+}
+
+// deviceCapabilities prints what a device can do, read now.
+func (c *cli) deviceCapabilities(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
+	d, err := found[gen.DeviceCapabilities](c)(client.GetDeviceCapabilitiesWithResponse(cmd.Context(), fabric, name))
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,12 @@
 package remote
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 // settingsFlags are the settings of the service as flags. Only given flags have an effect.
@@ -36,7 +39,7 @@ func (c *cli) settings() *cobra.Command {
 	fl.BoolVar(&f.reset, "reset", false, c.t("flag.reset"))
 	c.writes(set)
 	c.matches(set)
-	return c.noun("settings", set, c.verb("settings", "show", "  fairlane settings show", cobra.NoArgs, c.settingsShow))
+	return c.noun("settings", set, c.verb("settings", "doctor", "  fairlane settings doctor", cobra.NoArgs, c.settingsDoctor), c.verb("settings", "show", "  fairlane settings show", cobra.NoArgs, c.settingsShow))
 }
 
 func (c *cli) settingsShow(cmd *cobra.Command, _ []string) error {
@@ -76,4 +79,41 @@ func (c *cli) settingsSet(cmd *cobra.Command, f *settingsFlags) error {
 	}
 	c.kept(cmd, "msg.settings-set", "version", s.Version)
 	return c.print(cmd, s, func() *table { return c.fieldTable(s) })
+}
+
+// settingsDoctor shows what the service finds wrong with itself. It fails if there is a fault.
+func (c *cli) settingsDoctor(cmd *cobra.Command, _ []string) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	d, err := found[gen.Diagnosis](c)(client.GetDoctorWithResponse(cmd.Context()))
+	if err != nil {
+		return err
+	}
+	faults, warnings := 0, 0
+	for i := range d.Findings {
+		switch d.Findings[i].Status {
+		case gen.DoctorFindingStatusFault:
+			faults++
+		case gen.DoctorFindingStatusWarning:
+			warnings++
+		}
+	}
+	err = c.print(cmd, d, func() *table {
+		t := c.newTable("check", "object", "state", "result")
+		for i := range d.Findings {
+			f := &d.Findings[i]
+			text := c.texts.Either(f.Text, &f.Said)
+			if f.Remedy != nil {
+				text += " → " + c.texts.Either(*f.Remedy, f.RemedySaid)
+			}
+			t.add(f.Check, cmdline.OrZero(f.Subject), c.t("doctor.status."+string(f.Status)), text)
+		}
+		return t
+	})
+	if err == nil && faults > 0 {
+		err = errors.New(c.t("doctor.verdict", "faults", faults, "warnings", warnings))
+	}
+	return err
 }

@@ -17,6 +17,7 @@ import (
 	"fairlane/command/lab"
 	"fairlane/command/local"
 	"fairlane/command/remote"
+	"fairlane/service/control"
 	"fairlane/service/site"
 )
 
@@ -59,7 +60,7 @@ func openForDemo(ctx context.Context, database string, access *site.Access, stay
 	if stays {
 		o.series = seriesOptions{folder: database + ".series", period: demoPeriod, failed: func() {}}
 	}
-	m, err := openManager(ctx, database, access, o)
+	m, err := openManager(ctx, database, access, o, func(d *control.Deps) { d.Doctor = demoDoctor{database} })
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/api/gen"
 	"fairlane/command/cmdline"
 	"fairlane/command/local"
 	"fairlane/internal/testkit/filetest"
@@ -73,6 +74,46 @@ func TestDoctorQueriesTheRunningService(t *testing.T) {
 	code := Main(t.Context(), []string{"doctor", "--lang", "zh", "--url", p.api, "--database", filepath.Join(t.TempDir(), "none.db")}, &out, &out)
 	if code != cmdline.ExitDone || !strings.Contains(out.String(), "服务已就绪") || !strings.Contains(out.String(), "检查") {
 		t.Errorf("exit code %d:\n%s", code, &out)
+	}
+}
+
+// The service reports on itself what the command finds from outside, and what differs between managers.
+func TestTheServiceReportsItsOwnFindings(t *testing.T) {
+	t.Parallel()
+	p := startServe(t, "")
+	status, body := p.send(t, "POST", p.api+"/api/v1/fabrics", `{"name":"away","source":"ibsim:unix:fairlane-no-such-fabric"}`)
+	if status != 201 {
+		t.Fatalf("%d %s", status, body)
+	}
+	status, body = p.send(t, "GET", p.api+"/api/v1/doctor", "")
+	var d gen.Diagnosis
+	if err := json.Unmarshal([]byte(body), &d); err != nil || status != 200 {
+		t.Fatalf("%d %s: %v", status, body, err)
+	}
+	by := map[string]gen.DoctorFinding{}
+	for _, f := range d.Findings {
+		by[f.Code] = f
+	}
+	for _, code := range []string{"config-right", "store-right", "space-right", "clock-own", "fabric-away", "series-space-right"} {
+		if _, ok := by[code]; !ok {
+			t.Errorf("no %s among %s", code, body)
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Check == "service" {
+			t.Errorf("the service queries itself: %+v", f)
+		}
+	}
+	if f := by["fabric-away"]; f.Status != gen.DoctorFindingStatusFault || f.Subject == nil || *f.Subject != "away" || f.RemedySaid == nil {
+		t.Errorf("an unreachable fabric is %+v", f)
+	}
+	var out bytes.Buffer
+	code := Main(t.Context(), []string{"settings", "doctor", "--lang", "en", "--url", p.api, "--token-file", filetest.Write(t, "token", testToken)}, &out, &out)
+	if code != cmdline.ExitFailed || !strings.Contains(out.String(), "cannot be reached") || !strings.Contains(out.String(), "→ check that the fabric is up") {
+		t.Errorf("exit code %d:\n%s", code, &out)
+	}
+	if strings.Contains(body, testToken) {
+		t.Error("the findings repeat a secret")
 	}
 }
 

@@ -174,6 +174,10 @@ func TestPolicyReportReportsDriftWithoutRepair(t *testing.T) {
 	if l.sweepDrift(); l.holds() {
 		t.Error("h2 was repaired")
 	}
+	can, err := l.d.manager.service.DeviceCapabilities(t.Context(), demo.FabricName, "h2")
+	if err != nil || can.Device.Name != v.Device.Name || can.TableEntries < len(v.Observed.CA.Table) || !can.PerSL || can.ReadAt.IsZero() {
+		t.Errorf("h2 can do %+v, %v; its table has %d entries", can, err, len(v.Observed.CA.Table))
+	}
 	l.wantDriftEvents("drifted")
 }
 

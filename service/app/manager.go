@@ -105,7 +105,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	if err := m.openSeries(); err != nil {
 		return nil, err
 	}
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Rescanner: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Abilities: p, Meter: p, Rescanner: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	switch {
 	case m.series != nil:
 		deps.Series, deps.Rules = m.series, m.rules

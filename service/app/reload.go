@@ -77,6 +77,7 @@ func (r *reloader) reload() {
 	changed := material.Site.Changed(&before)
 	restart := []string{}
 	contents := filesAtStart(now)
+	r.s.reloads.Lock()
 	for _, k := range config.Keys() {
 		same := k.Same(was, now)
 		switch {
@@ -91,6 +92,7 @@ func (r *reloader) reload() {
 			k.Copy(was, now)
 		}
 	}
+	r.s.reloads.Unlock()
 	r.s.ports.Reset(material.Site)
 	r.s.level.Set(min(level, r.s.level.Level())) // so that the message below is logged at the old level or the new one
 	defer r.s.level.Set(level)

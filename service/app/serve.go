@@ -51,6 +51,7 @@ func (a *app) serveCommand() *cobra.Command {
 type serving struct {
 	app      *app
 	config   config.Config
+	reloads  sync.Mutex // guards config once requests are served
 	log      *slog.Logger
 	level    *slog.LevelVar // of log
 	ports    *site.Access
@@ -169,6 +170,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, Rescanner: d.Rescanner, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}
 		d.Discoverer, d.Meter, d.Rescanner = measured, measured, measured
+		d.Doctor = ownDoctor{s}
 		d.Swept = func(list []control.DeviceReport, took time.Duration, err error) {
 			s.metrics.Swept(readings(list), took, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/policy"
 	"fairlane/service/device"
 	"fairlane/subnet"
@@ -179,6 +180,12 @@ type Target struct {
 type Observer interface {
 	// Observe reads the named devices of a plan; nil means all.
 	Observe(ctx context.Context, t Target, ids []ident.PortID) ([]DeviceReport, error)
+}
+
+// CapabilityReader asks devices what they can do.
+type CapabilityReader interface {
+	// Capabilities reads the capabilities that a device of the target's fabric reports. It writes nothing.
+	Capabilities(ctx context.Context, t Target, d driver.Device) (driver.Capabilities, error)
 }
 
 // Meter measures delivered shares over a window of the fabric's own time.

@@ -29,6 +29,8 @@ type Deps struct {
 	Laboratory Laboratory       // nil: no simulations or calibrations
 	Series     series.Store     // nil: no series are kept
 	Rules      series.Rules     // of the series; nil without
+	Abilities  CapabilityReader // nil: capabilities of devices are not available
+	Doctor     Doctor           // nil: the service reports no findings about itself
 	Clock      func() time.Time // nil is time.Now
 	// SourceAllowed rejects sources that the configuration forbids; nil allows all. It must not check whether the source
 	// exists.

@@ -160,6 +160,19 @@ func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.De
 	return out, nil
 }
 
+var _ control.CapabilityReader = (*Access)(nil)
+
+// Capabilities implements control.CapabilityReader.
+func (p *Access) Capabilities(ctx context.Context, t control.Target, d driver.Device) (driver.Capabilities, error) {
+	now := p.Settings()
+	s, err := p.open(ctx, &now, t)
+	if err != nil {
+		return driver.Capabilities{}, err
+	}
+	defer func() { _ = s.close() }() // the slot is released in any case
+	return s.driver.Capabilities(ctx, d)
+}
+
 // Observe reads devices of a plan and, when due, the subnet manager, and compares both with the plan; ids limits it,
 // nil means all. A device whose address now belongs to another node is reported as unreadable.
 func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {

@@ -301,6 +301,7 @@ for (const { theme, language } of detailLooks.filter((look) => look.width > 1000
     const f = `/console/f/${demo.fabric}`;
     const places: [name: string, path: string, shown: string][] = [
       ["device-reasons", `${f}/devices/leaf4?tab=reasons`, "[data-reasons]"],
+      ["device-capabilities", `${f}/devices/leaf4?tab=capabilities`, "[data-capabilities]"],
       ["device-baseline", `${f}/devices/leaf4?tab=baseline`, "[data-baseline]"],
       ["release", `${f}/rollouts?dialog=release`, "[data-release] table"],
       ["drift-policy", `${f}/devices?dialog=policy`, "[role=dialog] [role=status]"],

@@ -241,6 +241,19 @@ test("C13: settings and fabrics keep what others changed", async ({ page, guards
   await ready(page);
   const version = await api.api<{ version: string }>("GET", "/version");
   await expect(page.getByText(`Version ${version.version};`)).toBeVisible();
+  const diagnosis = page.locator("[data-doctor]");
+  const { findings } = await api.api<{ findings: { code: string; status: string; remedy?: string }[] }>(
+    "GET",
+    "/doctor",
+  );
+  const problems = findings.filter((f) => f.status === "warning" || f.status === "fault");
+  await expect(diagnosis).toHaveAttribute("data-doctor", String(problems.length));
+  const away = diagnosis.locator("[data-code=fabric-away]");
+  await expect(away).toContainText("fault");
+  await expect(away).toContainText(problems.find((f) => f.code === "fabric-away")?.remedy ?? "no remedy");
+  await expect(diagnosis.locator("[data-code=store-right]")).toHaveCount(0);
+  await diagnosis.getByRole("button", { name: /^Show .* without a problem$/ }).click();
+  await expect(diagnosis.locator("[data-code=store-right]")).toBeVisible();
   const form = page.getByRole("form", { name: "Runtime settings" });
   await form.getByLabel("Tasks at once").fill("50");
   await api.api("PUT", "/settings", { tasks: { keep: 7, limit: 60 } }, { "If-Match": "*" });

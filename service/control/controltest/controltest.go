@@ -97,7 +97,7 @@ func (r *Rig) Manager(t testing.TB, change ...func(*control.Deps)) *usecases.Ser
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	d := control.Deps{
-		Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices,
+		Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices, Doctor: r.Devices, Abilities: r.Devices,
 		Clock: func() time.Time { // each reading of the clock is a millisecond later
 			mu.Lock()
 			defer mu.Unlock()
@@ -163,6 +163,9 @@ type Devices struct {
 	plane    subnet.Plane // plane of the devices, as discovery reports it
 	warnings []phrase.Text
 	problems map[string]phrase.Text // why tenants are not measured
+
+	examined int                   // by the doctor
+	onDoctor func(context.Context) // called by every examination
 }
 
 // Reads returns how often drift sweeps read each device.

@@ -6,6 +6,7 @@ import "fairlane/service/control"
 // Operations are the use cases of this package. They are safe for concurrent use.
 type Operations struct {
 	*control.Base
+	diagnoses diagnoses
 }
 
 // New returns the use cases over the shared base.

@@ -77,15 +77,17 @@ type Problem struct {
 }
 
 // String returns "FILE:LINE: text; remedy".
-func (p Problem) String() string {
-	s := p.Text + "; " + p.Remedy
+func (p Problem) String() string { return p.Located() + "; " + p.Remedy }
+
+// Located returns "FILE:LINE: text".
+func (p Problem) Located() string {
 	switch {
 	case p.File != "" && p.Line > 0:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, s)
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
 	case p.File != "":
-		return p.File + ": " + s
+		return p.File + ": " + p.Text
 	}
-	return s
+	return p.Text
 }
 
 // Blocking lists the problems that block an Apply when the codes in force are accepted: it excludes warnings and, unless

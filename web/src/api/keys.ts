@@ -73,6 +73,7 @@ export const keys = {
   alerts: global("alerts"),
   settings: global("settings"),
   version: global("version"),
+  doctor: global("doctor"),
   search: global("search"),
   /** (query, …) of the time-series database. Events do not make it stale: pages read it again at their interval. */
   series: global("series"),

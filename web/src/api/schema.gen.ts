@@ -835,6 +835,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/devices/{device}/capabilities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The device's id from an answer, or the name of a node that is one device of the plan in force.
+                 * @example 0x0200000000010000:1
+                 */
+                device: components["parameters"]["DevicePath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read what a device can do
+         * @description Reads the capabilities that the device reports now; the result is not stored. Parts that do not apply to the device are absent. The subnet manager has none.
+         */
+        get: operations["getDeviceCapabilities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/devices/{device}/release": {
         parameters: {
             query?: never;
@@ -3044,6 +3075,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what the service finds wrong with itself
+         * @description The service checks its configuration and files, the store, clocks, free space, certificates, the reachability of each fabric, subnet managers, the queue of jobs and other managers; `fairlane doctor` runs these checks on the machine. Nothing is changed. Findings are kept for 30 s: until then the answer has the time of the earlier run.
+         */
+        get: operations["getDoctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4339,6 +4390,35 @@ export interface components {
             shares?: components["schemas"]["ShareSettings"];
             tasks?: components["schemas"]["TaskSettings"];
         };
+        Diagnosis: {
+            /**
+             * Format: date-time
+             * @description Begin of the run whose findings these are.
+             */
+            checked_at: string;
+            /** @description In the order of the checks. */
+            findings: components["schemas"]["DoctorFinding"][];
+        };
+        /** @description The result of one check. */
+        DoctorFinding: {
+            /** @description What was checked: `config`, `keys`, `tls`, `store`, `series`, `clock`, `jobs`, `fabric`, `port`, `sm`, `peer` or `portal`. */
+            check: string;
+            /** @description The file, fabric, manager or address that was checked; absent if there is only one. */
+            subject?: string;
+            /**
+             * @description `unknown`: could not be determined.
+             * @enum {string}
+             */
+            status: "ok" | "unknown" | "warning" | "fault";
+            /** @description Stable code of the finding. */
+            code: string;
+            /** @description What was found, in English. */
+            text: string;
+            said: components["schemas"]["Phrase"];
+            /** @description What to do about a warning or a fault, in English. */
+            remedy?: string;
+            remedy_said?: components["schemas"]["Phrase"];
+        };
         Settings: {
             shares: components["schemas"]["ShareSettings"];
             tasks: components["schemas"]["TaskSettings"];
@@ -4833,6 +4913,73 @@ export interface components {
              * @description Version of the device's drift policy.
              */
             version?: number;
+        };
+        /** @description What a device can do, as it reported. */
+        DeviceCapabilities: {
+            id: components["schemas"]["Port"];
+            name: string;
+            /** @enum {string} */
+            kind: "ca" | "switch" | "router";
+            /**
+             * Format: date-time
+             * @description Time of the reading.
+             */
+            read_at: string;
+            infiniband?: components["schemas"]["InfiniBandCapabilities"];
+            wrcc?: components["schemas"]["WRCCCapabilities"];
+            nic?: components["schemas"]["NICCapabilities"];
+            queues?: components["schemas"]["QueueCapabilities"];
+        };
+        /** @description Capabilities of an InfiniBand device for congestion control. */
+        InfiniBandCapabilities: {
+            /** @description Largest number of entries of the congestion control table; 0 for a switch. */
+            table_entries: number;
+            /** @description Whether flows can be controlled by queue pair. */
+            per_qp: boolean;
+            /** @description Whether flows can be controlled by service level. */
+            per_sl: boolean;
+            /** @description Whether a switch has marking settings for each port. */
+            port_marking: boolean;
+            /** @description Whether a switch supports credit starvation. */
+            credit_starvation: boolean;
+            /** @description Whether the device counts data by service level. */
+            per_sl_counters: boolean;
+        };
+        /** @description Table sizes of a WRCC switch, in entries. */
+        WRCCCapabilities: {
+            /** @description Ports with a fair rate. */
+            ports: number;
+            /** @description Weights of classes; 0: the switch applies none itself. */
+            weights: number;
+            /** @description Ports that can be assigned to a data centre. */
+            domains: number;
+        };
+        /** @description Capabilities of a NIC port on Ethernet. */
+        NICCapabilities: {
+            /** @description Names of the parameters that can be written now. */
+            params: string[];
+            /** @description Parameters that take effect only after a reset of the firmware. */
+            reset_params: string[];
+            /** @description Whether rate registers have 32 bits. */
+            wide_registers: boolean;
+            /** @description Number of virtual functions that can have rates. */
+            functions: number;
+            /** @description Whether the port can be divided by traffic class (ETS). */
+            class_shares: boolean;
+            /** @description Largest number of WRCC senders with weights; 0: not supported. */
+            senders: number;
+        };
+        /** @description Capabilities of an Ethernet switch. */
+        QueueCapabilities: {
+            ports: number;
+            /** @description Queues of each port. */
+            queues: number;
+            /** @description Different ECN markings at the same time; 0: unlimited. */
+            profiles: number;
+            /** @description Queues that mark on some port now. */
+            marked: number[];
+            /** @description Ports with queues whose weights can be written. */
+            weighted_ports: number;
         };
         BaselineList: {
             items: components["schemas"]["BaselineDevice"][];
@@ -8873,6 +9020,54 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Rollout"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDeviceCapabilities: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The device's id from an answer, or the name of a node that is one device of the plan in force.
+                 * @example 0x0200000000010000:1
+                 */
+                device: components["parameters"]["DevicePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The capabilities of the device. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "0x0200000000010000:1",
+                     *       "infiniband": {
+                     *         "credit_starvation": false,
+                     *         "per_qp": false,
+                     *         "per_sl": true,
+                     *         "per_sl_counters": true,
+                     *         "port_marking": false,
+                     *         "table_entries": 128
+                     *       },
+                     *       "kind": "ca",
+                     *       "name": "h1/P1",
+                     *       "read_at": "2026-11-21T10:00:11.004Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeviceCapabilities"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -15441,6 +15636,51 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDoctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The findings of one run, at most 30 s old. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "checked_at": "2026-11-21T10:00:00.004Z",
+                     *       "findings": [
+                     *         {
+                     *           "check": "store",
+                     *           "code": "space-little",
+                     *           "remedy": "free some space, or shorten the retention",
+                     *           "remedy_said": {
+                     *             "id": "doctor.space-little.do"
+                     *           },
+                     *           "said": {
+                     *             "id": "doctor.space-little",
+                     *             "params": {
+                     *               "mib": 900
+                     *             }
+                     *           },
+                     *           "status": "warning",
+                     *           "subject": "/var/lib/fairlane/fairlane.db",
+                     *           "text": "900 MiB are free for the database"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Diagnosis"];
                 };
             };
             default: components["responses"]["Problem"];

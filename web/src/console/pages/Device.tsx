@@ -15,6 +15,7 @@ import { DeviceStateBadge } from "../parts/DeviceStateBadge";
 import { useDeviceWord } from "../parts/links";
 import { Part } from "../parts/Part";
 import { Baseline } from "./device/Baseline";
+import { Capabilities } from "./device/Capabilities";
 import { ChangeLog } from "./device/ChangeLog";
 import { DeviceFacts } from "./device/DeviceFacts";
 import { Differences } from "./device/Differences";
@@ -143,7 +144,7 @@ function Actions({ fabric, device: d, reading, onDialog }: ActionProps) {
   );
 }
 
-const tabs = ["settings", "reasons", "baseline", "log"] as const;
+const tabs = ["settings", "reasons", "capabilities", "baseline", "log"] as const;
 
 function Details({ fabric, device: d }: { fabric: string; device: D }) {
   const { t } = useTranslation("devices");
@@ -151,6 +152,7 @@ function Details({ fabric, device: d }: { fabric: string; device: D }) {
   const panel = {
     settings: <SettingsTables desired={d.desired} observed={d.observed} />,
     reasons: <Reasons fabric={fabric} device={d} />,
+    capabilities: <Capabilities fabric={fabric} device={d.id} />,
     baseline: <Baseline fabric={fabric} device={d.id} />,
     log: <ChangeLog fabric={fabric} device={d} />,
   };

@@ -1,14 +1,14 @@
-import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
+import { Anchor, Group, Stack, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useLanguage } from "../../../i18n";
-import { Copyable } from "../../../ui/CopyAs";
 import { ProblemNote } from "../../../ui/ProblemNote";
 import { StateBadge } from "../../../ui/StateBadge";
 import { QueryView } from "../../../ui/states";
 import { Part } from "../../parts/Part";
+import { Doctor } from "./Doctor";
 
 export const useVersion = () =>
   useQuery({ queryKey: keys.version(), queryFn: () => data(client.GET("/api/v1/version")) });
@@ -27,7 +27,7 @@ const useSeriesBuild = () =>
 /** Pages of the documentation that the service itself serves. */
 const docs = ["service", "operations", "security", "telemetry", "support", "dependencies"];
 
-/** What is running: versions, store, telemetry, documentation and the doctor's command. */
+/** What is running: versions, store, telemetry, the doctor's findings, documentation. */
 export function About() {
   const { t } = useTranslation("settings");
   const version = useVersion();
@@ -57,12 +57,7 @@ export function About() {
           )}
         </QueryView>
       </Part>
-      <Part title={t("doctor")}>
-        <Stack gap="sm">
-          <Text size="sm">{t("doctor-why")}</Text>
-          <Copyable label={t("doctor-command")} text="fairlane doctor --config /etc/fairlane/fairlane.yaml" />
-        </Stack>
-      </Part>
+      <Doctor />
       <Part title={t("documentation")}>
         <Group gap="md">
           <Anchor href={`/docs?lang=${language}`} underline="always">

@@ -1,9 +1,10 @@
-package local
+package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -12,11 +13,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
 
-	"fairlane/command/cmdline/cmdlinetest"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/tlstest"
@@ -26,13 +27,17 @@ import (
 	"fairlane/service/placement"
 	"fairlane/service/placement/smfile"
 	"fairlane/service/rollout/riverwork"
+	"fairlane/service/series/embedded"
 	"fairlane/service/store"
 	"fairlane/service/store/storetest"
 	"fairlane/sim/live"
 	"fairlane/sim/live/livetest"
+	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/subnettest"
 	"fairlane/subnet/ufm/ufmtest"
+	"fairlane/subnet/umad"
+	"fairlane/subnet/umad/umadtest"
 	"fairlane/web"
 )
 
@@ -62,21 +67,22 @@ func (a *agents) Exchange(_ context.Context, to mad.Target, request *mad.Packet)
 func TestEveryFindingIsTriggered(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	seen := map[string]Finding{}
+	seen := map[string]control.DoctorFinding{}
 	// on runs a check of a doctor with a configuration and collects its findings.
 	on := func(want []string, c config.Config, check func(*doctor)) {
 		t.Helper()
 		if c.Discovery.Sources == nil {
 			c.Discovery.Sources = []string{"umad:*", "ibsim:unix:*", "ibsim:udp:*:*", "ethernet:*", "file:*"}
 		}
-		d := &doctor{app: &app{cmdlinetest.App(t, "en")}, config: &config.Loaded{Config: c}, opensm: "no/such/file", now: func() time.Time { return now }}
+		d := &doctor{config: &c, opensm: "no/such/file", now: func() time.Time { return now }}
 		check(d)
 		var got []string
 		for _, f := range d.findings {
 			got = append(got, f.Code)
 			seen[f.Code] = f
-			if bad := f.Status == statusWarn || f.Status == statusFail; bad != (f.Do != "") || f.Found == "" || strings.Contains(f.Found+f.Do, "{") {
-				t.Errorf("%s is %s, found %q, do %q", f.Code, f.Status, f.Found, f.Do)
+			found, do := f.Found.String(), f.Do.String()
+			if bad := f.Status == control.DoctorWarning || f.Status == control.DoctorFault; bad != (do != "") || found == "" || strings.Contains(found+do, "{") {
+				t.Errorf("%s is %s, found %q, do %q", f.Code, f.Status, found, do)
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -97,6 +103,9 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	for by, want := range map[time.Duration]string{0: "clock-right", 2 * time.Second: "clock-skew", -time.Minute: "clock-wrong"} {
 		on([]string{want}, config.Config{}, func(d *doctor) { d.clock(&store.Survey{Clock: now.Add(by)}) })
 	}
+	for free, want := range map[int64]string{1 << 20: "series-space-none", 900 << 20: "series-space-little", 8 << 30: "series-space-right"} {
+		on([]string{want}, config.Config{}, func(d *doctor) { d.seriesRoom("f.series", free) })
+	}
 	queues(now, on)
 	databases(t, on)
 	services(t, on)
@@ -106,8 +115,10 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	on([]string{"repairs-wait"}, config.Config{}, func(d *doctor) { d.holds(held) })
 	devicePorts(t, on)
 	withManagers(t, on)
-	for code := range commanded(t) {
-		seen[code] = Finding{}
+	others(t, on)
+	folders(t, on)
+	for code := range examined(t) {
+		seen[code] = control.DoctorFinding{}
 	}
 	for _, code := range codesOf(t) {
 		if _, ok := seen[code]; !ok {
@@ -303,7 +314,7 @@ func withManagers(t *testing.T, on onDoctor) {
 			d.managers = c.managers
 			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, fabric, 1)
 			for _, f := range d.findings {
-				if f.Code == "sm-process-away" && !strings.Contains(f.Found, self+" names process ") {
+				if f.Code == "sm-process-away" && !strings.Contains(f.Found.String(), self+" names process ") {
 					t.Errorf("no reason why the process is not known: %s", f.Found)
 				}
 			}
@@ -334,19 +345,20 @@ func withManagers(t *testing.T, on onDoctor) {
 	})
 }
 
-// commanded returns the findings that the command itself makes, before it runs a doctor.
-func commanded(t *testing.T) map[string]Finding {
+// examined returns the findings that an examination as a whole makes.
+func examined(t *testing.T) map[string]control.DoctorFinding {
 	t.Helper()
-	all := map[string]Finding{}
+	all := map[string]control.DoctorFinding{"config-wrong": WrongConfig("c.yaml", errors.New("unknown key"))}
 	secret := filetest.Write(t, "secret", "")
-	for name, text := range map[string]string{
-		"config-right": "", "config-wrong": "colour: red\n", "config-files": "public_url: https://f.example\noidc: {issuer: 'https://id.example', client_id: f, client_secret_file: " + secret + "}\n",
-	} {
-		got, _, _ := diagnose(t, "--config", filetest.Write(t, "c.yaml", "database: "+filepath.Join(t.TempDir(), "none.db")+"\n"+text))
-		if _, ok := got[name]; !ok {
-			t.Errorf("no %s among %v", name, got)
+	for name, id := range map[string]config.OIDC{"config-right": {}, "config-files": {Issuer: "https://id.example", ClientID: "f", ClientSecretFile: secret}} {
+		c := config.Default()
+		c.Database, c.PublicURL, c.OIDC = filepath.Join(t.TempDir(), "none.db"), "https://f.example", id
+		for _, f := range Examine(t.Context(), &c, "c.yaml", Options{Callback: "/callback", URL: "http://127.0.0.1:1"}) {
+			if f.Check == "config" && f.Code != name {
+				t.Errorf("found %+v, want %s", f, name)
+			}
+			all[f.Code] = f
 		}
-		all[name] = got[name]
 	}
 	return all
 }
@@ -354,7 +366,7 @@ func commanded(t *testing.T) map[string]Finding {
 // codesOf lists the codes in the doctor's source.
 func codesOf(t *testing.T) (codes []string) {
 	t.Helper()
-	files, err := filepath.Glob("doctor*.go")
+	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +378,7 @@ func codesOf(t *testing.T) (codes []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`"((?:config|key|cc-key|tls|operations|store|space|clock|jobs|service|port|fabric|sm|portal)-[a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`"doctor\.([a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
 			codes = append(codes, m[1])
 		}
 	}
@@ -374,4 +386,140 @@ func codesOf(t *testing.T) (codes []string) {
 		t.Fatalf("%d codes are in the doctor's source: the pattern does not fit it any more", len(codes))
 	}
 	return codes
+}
+
+// devicePorts triggers the findings about the device file.
+func devicePorts(t *testing.T, on onDoctor) {
+	t.Helper()
+	port := agents{port: &mad.PortInfo{LID: 2, MasterSMLID: 1}}
+	machine := umad.Options{Timeout: 100 * time.Millisecond, OpenDevice: func(string) (umad.Device, error) {
+		return umadtest.New(func(s umadtest.Sent) []byte {
+			to := mad.Target{LID: ident.LID(s.LID)}
+			if s.MAD.Class() == mad.ClassSubnDR {
+				to.LID = 0
+			}
+			reply, err := port.Exchange(context.Background(), to, &s.MAD)
+			if err != nil {
+				return nil
+			}
+			return reply[:]
+		}), nil
+	}}
+	machine.SysRoot, machine.DevRoot = umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1})
+	closed, waits, other := machine, machine, machine
+	closed.OpenDevice = func(path string) (umad.Device, error) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}
+	}
+	waits.SysRoot, _ = umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, State: "2: INIT"})
+	other.SysRoot, _ = umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LinkLayer: "Ethernet"})
+	for _, c := range []struct {
+		o      umad.Options
+		Source string
+		want   []string
+	}{
+		{machine, "umad:mlx5_0:1", []string{"port-right", "fabric-right", "cc-key-none", "sm-silent", "sm-congestion-unknown"}},
+		{waits, "umad:mlx5_0:1", []string{"port-waits", "fabric-right", "cc-key-none", "sm-silent", "sm-congestion-unknown"}},
+		{closed, "umad:mlx5_0:1", []string{"port-closed"}},
+		{machine, "umad:mlx4_0:1", []string{"port-away"}},
+		{other, "umad:mlx5_0:1", []string{"port-away"}},
+		{machine, "umad:mlx5_0", []string{"fabric-source"}},
+	} {
+		on(c.want, config.Config{}, func(d *doctor) {
+			d.umad = c.o
+			d.fabric(t.Context(), store.FabricSource{Name: "lab", Source: c.Source}, 0, 0)
+		})
+	}
+}
+
+// others triggers the findings about other managers.
+func others(t *testing.T, on onDoctor) {
+	t.Helper()
+	at := func(version string) Peer {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, version) }))
+		t.Cleanup(srv.Close)
+		return Peer{Name: "m2", URL: srv.URL + "/"}
+	}
+	same := at(`{"version":"` + buildinfo.Version() + `"}`)
+	many := slices.Repeat([]Peer{same}, mostPeers+2)
+	for _, c := range []struct {
+		list []Peer
+		err  error
+		want []string
+	}{
+		{nil, errors.New("two have one address"), []string{"peers-away"}},
+		{[]Peer{same, at(`{"version":"0.0.1-other"}`), at("<html>"), {Name: "m3", URL: "http://127.0.0.1:1"}}, nil, []string{"peer-right", "peer-version", "peer-away", "peer-away"}},
+		{many, nil, append(slices.Repeat([]string{"peer-right"}, mostPeers), "peers-more")},
+	} {
+		on(c.want, config.Config{}, func(d *doctor) {
+			d.peers(t.Context(), func(context.Context) ([]Peer, error) { return c.list, c.err }, nil)
+		})
+	}
+	on(nil, config.Config{}, func(d *doctor) { d.peers(t.Context(), nil, nil) })
+}
+
+// folders triggers the findings about the series' folder and server.
+func folders(t *testing.T, on onDoctor) {
+	t.Helper()
+	at := func(path string) config.Config {
+		return config.Config{Series: config.Series{Period: time.Minute, Path: path}}
+	}
+	on([]string{"series-directory"}, at(filepath.Join(filetest.Write(t, "file", ""), "series")), func(d *doctor) { d.seriesSpace(t.Context()) })
+	on(nil, at(filepath.Join(t.TempDir(), "none")), func(d *doctor) { d.seriesSpace(t.Context()) })
+	on(nil, config.Config{}, func(d *doctor) { d.seriesSpace(t.Context()) })
+	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/read" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte{0}) // no series, compressed
+	}))
+	t.Cleanup(answers.Close)
+	for want, url := range map[string]string{"series-right": answers.URL, "series-away": answers.URL + "/other"} {
+		on([]string{want}, config.Config{}, func(d *doctor) { d.series(t.Context(), embedded.ExternalOptions{URL: url}) })
+	}
+}
+
+func TestClockDifferencesAreRated(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[time.Duration]string{
+		0: "clock-right", 900 * time.Millisecond: "clock-right", -2 * time.Second: "clock-skew", 3 * time.Second: "clock-skew", -time.Hour: "clock-wrong",
+	} {
+		d := &doctor{}
+		d.skew("database", by)
+		if d.findings[0].Code != want {
+			t.Errorf("%s is %s, want %s", by, d.findings[0].Code, want)
+		}
+	}
+}
+
+func TestOpenSMsOptionIsRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]bool{
+		"congestion_control TRUE\n":                         {true, true},
+		"# congestion_control TRUE\nguid 0x0\n":             {false, true},
+		"congestion_control FALSE\ncc_key 0x0\n":            {false, true},
+		"congestion_control FALSE\ncongestion_control TRUE": {true, true},
+		"congestion_control true\n":                         {false, true}, // parsed as OpenSM does
+	} {
+		on, known := opensmCongestionControl(filetest.Write(t, "opensm.conf", text))
+		if on != want[0] || known != want[1] {
+			t.Errorf("%q: %v, %v", text, on, known)
+		}
+	}
+	if _, known := opensmCongestionControl("no/such/file"); known {
+		t.Error("known without a file")
+	}
+}
+
+// A fabric without a CC_Key gets a warning with the command that sets one.
+func TestAFabricWithoutAKeyIsAWarning(t *testing.T) {
+	t.Parallel()
+	d := &doctor{config: &config.Config{}, now: time.Now}
+	d.attached(t.Context(), store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, &agents{port: &mad.PortInfo{LID: 3}}, 0)
+	for _, f := range d.findings {
+		if f.Code == "cc-key-none" && f.Status == control.DoctorWarning && strings.Contains(f.Do.String(), "fairlane device cc-key set --from ibsim:unix:lab") {
+			return
+		}
+	}
+	t.Errorf("findings are %+v", d.findings)
 }

@@ -1,13 +1,14 @@
-package local
+package doctor
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"syscall"
 
+	"fairlane/internal/phrase"
+	"fairlane/service/control"
 	"fairlane/service/placement"
 	"fairlane/service/placement/smfile"
 	"fairlane/service/store"
@@ -20,7 +21,7 @@ import (
 func (d *doctor) subnetManagers(ctx context.Context, fabrics []store.FabricSource) {
 	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
 		if !slices.ContainsFunc(fabrics, func(f store.FabricSource) bool { return f.Name == name }) {
-			d.note("sm", name, statusWarn, "sm-no-fabric", "fabric", name)
+			d.note("sm", name, control.DoctorWarning, phrase.Of("doctor.sm-no-fabric", "fabric", name), phrase.Of("doctor.sm-no-fabric.do", "fabric", name))
 		}
 		if f := d.managers[name]; f.UFM != nil {
 			d.ufm(ctx, name, f.UFM)
@@ -36,10 +37,10 @@ func (d *doctor) ufm(ctx context.Context, fabric string, u *smfile.UFM) {
 	}
 	list, err := client.Partitions(ctx)
 	if err != nil {
-		d.note("sm", fabric, statusFail, "sm-ufm-away", "url", u.URL, "error", err)
+		d.note("sm", fabric, control.DoctorFault, phrase.Of("doctor.sm-ufm-away", "url", u.URL, "error", err), phrase.Of("doctor.sm-ufm-away.do", "url", u.URL))
 		return
 	}
-	d.note("sm", fabric, statusOK, "sm-ufm-right", "url", u.URL, "n", len(list))
+	d.note("sm", fabric, control.DoctorOK, phrase.Of("doctor.sm-ufm-right", "url", u.URL, "n", len(list)))
 }
 
 // files checks an OpenSM's files: which process reads them, whether the current user may write them, and their
@@ -51,28 +52,28 @@ func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t m
 	}
 	state, err := m.Read(ctx)
 	if err != nil {
-		d.note("sm", fabric, statusFail, "sm-files-away", "error", err)
+		d.note("sm", fabric, control.DoctorFault, phrase.Of("doctor.sm-files-away", "error", err), phrase.Of("doctor.sm-files-away.do"))
 		return
 	}
 	d.writable(fabric, o)
 	switch seen := state.Observation; {
 	case seen.Foreign:
-		d.note("sm", fabric, statusWarn, "sm-files-not-master", "guid", seen.GUID)
+		d.note("sm", fabric, control.DoctorWarning, phrase.Of("doctor.sm-files-not-master", "guid", seen.GUID), phrase.Of("doctor.sm-files-not-master.do"))
 	case seen.Process == "":
-		d.note("sm", fabric, statusFail, "sm-process-away", "how", reloadedBy(o), "error", seen.NoProcess)
+		d.note("sm", fabric, control.DoctorFault, phrase.Of("doctor.sm-process-away", "how", reloadedBy(o), "error", seen.NoProcess), phrase.Of("doctor.sm-process-away.do"))
 	}
 	if why := state.Observation.UnknownMaster; why != "" {
-		d.note("sm", fabric, statusWarn, "sm-master-unknown", "guid", state.Observation.GUID, "why", why)
+		d.note("sm", fabric, control.DoctorWarning, phrase.Of("doctor.sm-master-unknown", "guid", state.Observation.GUID, "why", why), phrase.Of("doctor.sm-master-unknown.do"))
 	}
 	for _, p := range state.Problems {
-		status := statusFail
+		status := control.DoctorFault
 		if p.Warning || len(osmfile.Blocking([]osmfile.Problem{p}, o.Accept)) == 0 {
-			status = statusWarn
+			status = control.DoctorWarning
 		}
-		d.note("sm", fabric, status, "sm-files-problem", "code", p.Code, "problem", problemText(p), "remedy", p.Remedy)
+		d.note("sm", fabric, status, phrase.Of("doctor.sm-files-problem", "code", p.Code, "problem", phrase.Quoted(p.Located())), phrase.Of("doctor.sm-files-problem.do", "remedy", phrase.Quoted(p.Remedy)))
 	}
 	if len(state.Problems) == 0 {
-		d.note("sm", fabric, statusOK, "sm-files-right", "n", len(state.Partitions), "path", o.Partitions)
+		d.note("sm", fabric, control.DoctorOK, phrase.Of("doctor.sm-files-right", "n", len(state.Partitions), "path", o.Partitions))
 	}
 }
 
@@ -85,7 +86,7 @@ func (d *doctor) writable(fabric string, o *smfile.OpenSM) {
 	}
 	for _, path := range paths {
 		if err := syscall.Access(filepath.Dir(path), write); err != nil {
-			d.note("sm", fabric, statusWarn, "sm-files-closed", "directory", filepath.Dir(path), "error", err)
+			d.note("sm", fabric, control.DoctorWarning, phrase.Of("doctor.sm-files-closed", "directory", filepath.Dir(path), "error", err), phrase.Of("doctor.sm-files-closed.do", "directory", filepath.Dir(path)))
 			return
 		}
 	}
@@ -97,15 +98,4 @@ func reloadedBy(o *smfile.OpenSM) string {
 		return "unit " + o.Unit
 	}
 	return "pid_file " + o.PIDFile
-}
-
-// problemText returns where a problem is and what was found.
-func problemText(p osmfile.Problem) string {
-	switch {
-	case p.File != "" && p.Line > 0:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
-	case p.File != "":
-		return p.File + ": " + p.Text
-	}
-	return p.Text
 }

@@ -1,10 +1,11 @@
-package local
+package doctor
 
 import (
 	"context"
 
 	"fairlane/internal/phrase"
 	"fairlane/service/config"
+	"fairlane/service/control"
 	"fairlane/service/site"
 	"fairlane/service/store"
 	"fairlane/subnet/ident"
@@ -19,7 +20,7 @@ import (
 func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner mad.Key) {
 	s, err := site.ParseSource(f.Source)
 	if err != nil {
-		d.note("fabric", f.Name, statusFail, "fabric-source", "source", f.Source, "error", err)
+		d.note("fabric", f.Name, control.DoctorFault, phrase.Of("doctor.fabric-source", "source", f.Source, "error", err), phrase.Of("doctor.fabric-source.do"))
 		return
 	}
 	rules, err := config.NewSourceRules(d.config.Discovery.Sources)
@@ -27,16 +28,16 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner ma
 		_, err = rules.Resolve(f.Source)
 	}
 	if err != nil {
-		d.note("fabric", f.Name, statusFail, "fabric-forbidden", "source", f.Source, "error", err)
+		d.note("fabric", f.Name, control.DoctorFault, phrase.Of("doctor.fabric-forbidden", "error", err), phrase.Of("doctor.fabric-forbidden.do", "source", f.Source))
 		return
 	}
 	s.MKey = owner
 	if s.File != "" {
 		if _, err := site.ReadFabric(s.File); err != nil {
-			d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
+			d.note("fabric", f.Name, control.DoctorFault, phrase.Of("doctor.fabric-away", "source", f.Source, "error", err), phrase.Of("doctor.fabric-away.do"))
 			return
 		}
-		d.note("fabric", f.Name, statusOK, "fabric-file", "source", f.Source)
+		d.note("fabric", f.Name, control.DoctorOK, phrase.Of("doctor.fabric-file", "source", f.Source))
 		return
 	}
 	if s.Ethernet != "" {
@@ -48,7 +49,7 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner ma
 	}
 	c, err := s.DialBy(ctx, d.umad)
 	if err != nil {
-		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
+		d.note("fabric", f.Name, control.DoctorFault, phrase.Of("doctor.fabric-away", "source", f.Source, "error", err), phrase.Of("doctor.fabric-away.do"))
 		return
 	}
 	defer func() { _ = c.Close() }() // the slot is released in any case
@@ -63,18 +64,18 @@ func (d *doctor) port(f store.FabricSource, n umad.Name) bool {
 		err = p.Usable(0)
 	}
 	if err != nil {
-		d.note("port", f.Name, statusFail, "port-away", "error", err)
+		d.note("port", f.Name, control.DoctorFault, phrase.Of("doctor.port-away", "error", err), phrase.Of("doctor.port-away.do"))
 		return false
 	}
 	if err := umad.Access(p, d.umad); err != nil {
-		d.note("port", f.Name, statusFail, "port-closed", "device", p.Device, "error", err)
+		d.note("port", f.Name, control.DoctorFault, phrase.Of("doctor.port-closed", "device", p.Device, "error", err), phrase.Of("doctor.port-closed.do"))
 		return false
 	}
-	values := []any{"port", n, "device", p.Device, "state", p.State, "rate", p.Rate, "lid", p.LID, "sm", p.SMLID, "sl", p.SMSL}
 	if p.State != "ACTIVE" || p.SMLID == 0 {
-		d.note("port", f.Name, statusWarn, "port-waits", values...)
+		d.note("port", f.Name, control.DoctorWarning, phrase.Of("doctor.port-waits", "port", n, "device", p.Device, "state", p.State, "rate", p.Rate, "lid", p.LID),
+			phrase.Of("doctor.port-waits.do"))
 	} else {
-		d.note("port", f.Name, statusOK, "port-right", values...)
+		d.note("port", f.Name, control.DoctorOK, phrase.Of("doctor.port-right", "port", n, "device", p.Device, "state", p.State, "rate", p.Rate, "lid", p.LID, "sm", p.SMLID, "sl", p.SMSL))
 	}
 	return true
 }
@@ -85,16 +86,18 @@ func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s site.Sour
 	o, err := site.DiscoverSource(ctx, s, nil)
 	switch {
 	case err != nil:
-		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
+		d.note("fabric", f.Name, control.DoctorFault, phrase.Of("doctor.fabric-away", "source", f.Source, "error", err), phrase.Of("doctor.fabric-away.do"))
 	case len(o.Warnings) > 0:
-		status, code := statusFail, "fabric-strangers"
+		first := o.Warnings[:min(most, len(o.Warnings))]
 		if len(o.Warnings) == o.Settings { // all answered with the expected identity
-			status, code = statusWarn, "fabric-settings"
+			d.note("fabric", f.Name, control.DoctorWarning, phrase.Of("doctor.fabric-settings", "source", f.Source, "answered", o.Answered, "first", first),
+				phrase.Of("doctor.fabric-settings.do", "source", f.Source))
+			return
 		}
-		d.note("fabric", f.Name, status, code, "source", f.Source, "answered", o.Answered, "asked", o.Asked,
-			"first", d.app.Texts.Say(phrase.Of("verbatim", "text", o.Warnings[:min(most, len(o.Warnings))])))
+		d.note("fabric", f.Name, control.DoctorFault, phrase.Of("doctor.fabric-strangers", "source", f.Source, "answered", o.Answered, "asked", o.Asked, "first", first),
+			phrase.Of("doctor.fabric-strangers.do", "source", f.Source))
 	default:
-		d.note("fabric", f.Name, statusOK, "fabric-devices", "source", f.Source, "answered", o.Answered)
+		d.note("fabric", f.Name, control.DoctorOK, phrase.Of("doctor.fabric-devices", "source", f.Source, "answered", o.Answered))
 	}
 }
 
@@ -102,12 +105,12 @@ func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s site.Sour
 func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Transport, key mad.Key) {
 	port, err := saquery.OwnPort(ctx, c)
 	if err != nil {
-		d.note("fabric", f.Name, statusFail, "fabric-silent", "source", f.Source, "error", err)
+		d.note("fabric", f.Name, control.DoctorFault, phrase.Of("doctor.fabric-silent", "source", f.Source, "error", err), phrase.Of("doctor.fabric-silent.do"))
 		return
 	}
-	d.note("fabric", f.Name, statusOK, "fabric-right", "source", f.Source, "lid", port.LID)
+	d.note("fabric", f.Name, control.DoctorOK, phrase.Of("doctor.fabric-right", "source", f.Source, "lid", port.LID))
 	if key == 0 {
-		d.note("keys", f.Name, statusWarn, "cc-key-none", "source", f.Source)
+		d.note("keys", f.Name, control.DoctorWarning, phrase.Of("doctor.cc-key-none"), phrase.Of("doctor.cc-key-none.do", "source", f.Source))
 	}
 	d.manager(ctx, f.Name, c, port.MasterSMLID)
 	if m := d.managers[f.Name]; m != nil && m.OpenSM != nil && port.MasterSMLID != 0 {
@@ -119,19 +122,19 @@ func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Trans
 // option of OpenSM. If its options file is on this machine, manager reads the file.
 func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, lid ident.LID) {
 	if lid == 0 {
-		d.note("sm", fabric, statusOK, "sm-none")
+		d.note("sm", fabric, control.DoctorOK, phrase.Of("doctor.sm-none"))
 		return
 	}
 	req := mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)
 	var info mad.SMInfo
 	if err := saquery.Read(ctx, t, mad.Target{LID: lid}, &req, &info); err != nil {
-		d.note("sm", fabric, statusSkip, "sm-silent", "lid", lid, "error", err)
+		d.note("sm", fabric, control.DoctorUnknown, phrase.Of("doctor.sm-silent", "lid", lid, "error", err))
 	} else {
-		state := "sm-other"
 		if info.State == mad.SMStateMaster {
-			state = "sm-master"
+			d.note("sm", fabric, control.DoctorOK, phrase.Of("doctor.sm-master", "guid", info.GUID, "lid", lid, "priority", info.Priority))
+		} else {
+			d.note("sm", fabric, control.DoctorOK, phrase.Of("doctor.sm-other", "guid", info.GUID, "lid", lid, "state", info.State))
 		}
-		d.note("sm", fabric, statusOK, state, "guid", info.GUID, "lid", lid, "state", info.State, "priority", info.Priority)
 	}
 	path := d.opensm
 	if m := d.managers[fabric]; m != nil && m.OpenSM != nil {
@@ -139,11 +142,11 @@ func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, li
 	}
 	switch on, known := opensmCongestionControl(path); {
 	case known && on:
-		d.note("sm", fabric, statusFail, "sm-congestion-on", "path", path)
+		d.note("sm", fabric, control.DoctorFault, phrase.Of("doctor.sm-congestion-on", "path", path), phrase.Of("doctor.sm-congestion-on.do", "path", path))
 	case known:
-		d.note("sm", fabric, statusOK, "sm-congestion-off", "path", path)
+		d.note("sm", fabric, control.DoctorOK, phrase.Of("doctor.sm-congestion-off", "path", path))
 	default:
-		d.note("sm", fabric, statusSkip, "sm-congestion-unknown")
+		d.note("sm", fabric, control.DoctorUnknown, phrase.Of("doctor.sm-congestion-unknown"))
 	}
 }
 

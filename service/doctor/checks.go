@@ -1,4 +1,4 @@
-package local
+package doctor
 
 import (
 	"context"
@@ -19,8 +19,10 @@ import (
 
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/loopback"
+	"fairlane/internal/phrase"
 	"fairlane/internal/servertls"
 	"fairlane/service/config"
+	"fairlane/service/control"
 	"fairlane/service/series/embedded"
 	"fairlane/service/site"
 	"fairlane/service/store"
@@ -37,7 +39,7 @@ const (
 
 // keys checks who can read the files with secrets.
 func (d *doctor) keys(context.Context) {
-	c := &d.config.Config
+	c := d.config
 	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.MKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile,
 		c.Receivers.WebhookKeyFile, c.Receivers.Mail.PasswordFile, c.AuditExport.KeyFile, c.Series.TokenFile}
 	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
@@ -53,34 +55,34 @@ func (d *doctor) keys(context.Context) {
 		switch {
 		case err != nil: // the configuration check has reported it
 		case st.Mode().Perm()&0o077 != 0:
-			d.note("keys", path, statusWarn, "key-open", "mode", fmt.Sprintf("%04o", st.Mode().Perm()), "path", path)
+			d.note("keys", path, control.DoctorWarning, phrase.Of("doctor.key-open", "mode", fmt.Sprintf("%04o", st.Mode().Perm())), phrase.Of("doctor.key-open.do", "path", path))
 		default:
-			d.note("keys", path, statusOK, "key-closed", "mode", fmt.Sprintf("%04o", st.Mode().Perm()))
+			d.note("keys", path, control.DoctorOK, phrase.Of("doctor.key-closed", "mode", fmt.Sprintf("%04o", st.Mode().Perm())))
 		}
 	}
 }
 
 // tls checks the certificate, and which listeners have none.
 func (d *doctor) tls(context.Context) {
-	c := &d.config.Config
+	c := d.config
 	if c.TLS.CertFile == "" {
 		if far := farAddress(c.Listen); far != "" {
-			d.note("tls", far, statusWarn, "tls-none")
+			d.note("tls", far, control.DoctorWarning, phrase.Of("doctor.tls-none"), phrase.Of("doctor.tls-none.do"))
 		}
 	} else if end, names, err := servertls.Expiry(c.TLS.CertFile, c.TLS.KeyFile); err == nil { // otherwise the configuration check has reported it
 		left := end.Sub(d.now())
 		day := end.UTC().Format(time.DateOnly)
 		switch {
 		case left <= 0:
-			d.note("tls", c.TLS.CertFile, statusFail, "tls-expired", "until", day)
+			d.note("tls", c.TLS.CertFile, control.DoctorFault, phrase.Of("doctor.tls-expired", "until", day), phrase.Of("doctor.tls-expired.do"))
 		case left < certificateWarn:
-			d.note("tls", c.TLS.CertFile, statusWarn, "tls-soon", "until", day, "days", int(left.Hours()/24))
+			d.note("tls", c.TLS.CertFile, control.DoctorWarning, phrase.Of("doctor.tls-soon", "until", day, "days", int(left.Hours()/24)), phrase.Of("doctor.tls-soon.do"))
 		default:
-			d.note("tls", c.TLS.CertFile, statusOK, "tls-right", "until", day, "names", strings.Join(names, ", "))
+			d.note("tls", c.TLS.CertFile, control.DoctorOK, phrase.Of("doctor.tls-right", "until", day, "names", strings.Join(names, ", ")))
 		}
 	}
 	if far := farAddress(c.Operations.Listen); far != "" {
-		d.note("tls", far, statusWarn, "operations-open")
+		d.note("tls", far, control.DoctorWarning, phrase.Of("doctor.operations-open"), phrase.Of("doctor.operations-open.do"))
 	}
 }
 
@@ -100,13 +102,13 @@ func farAddress(addresses []string) string {
 // store checks the database and then its contents: clock, fabrics, jobs.
 func (d *doctor) store(ctx context.Context) {
 	shown := config.ShownDatabase(d.config.Database)
-	database, err := config.DatabaseURL(&d.config.Config)
+	database, err := config.DatabaseURL(d.config)
 	if err != nil {
 		return // the configuration check has reported it
 	}
 	if !store.IsPostgres(database) {
 		if err := store.CheckPath(database); err != nil {
-			d.note("store", shown, statusFail, "store-path", "error", err)
+			d.note("store", shown, control.DoctorFault, phrase.Of("doctor.store-path", "error", err), phrase.Of("doctor.store-path.do"))
 			return
 		}
 		if !d.space(database) {
@@ -120,17 +122,17 @@ func (d *doctor) store(ctx context.Context) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.note("store", shown, statusOK, "store-absent")
+		d.note("store", shown, control.DoctorOK, phrase.Of("doctor.store-absent"))
 	case store.IsDamage(err):
-		d.note("store", shown, statusFail, "store-damaged", "error", err)
+		d.note("store", shown, control.DoctorFault, phrase.Of("doctor.store-damaged", "error", err), phrase.Of("doctor.store-damaged.do"))
 	case err != nil:
-		d.note("store", shown, statusFail, "store-away", "error", err)
+		d.note("store", shown, control.DoctorFault, phrase.Of("doctor.store-away", "error", err), phrase.Of("doctor.store-away.do"))
 	case n.Have > n.Know:
-		d.note("store", shown, statusFail, "store-newer", "have", n.Have, "know", n.Know)
+		d.note("store", shown, control.DoctorFault, phrase.Of("doctor.store-newer", "have", n.Have, "know", n.Know), phrase.Of("doctor.store-newer.do"))
 	case n.Have < n.Know:
-		d.note("store", shown, statusWarn, "store-older", "have", n.Have, "know", n.Know)
+		d.note("store", shown, control.DoctorWarning, phrase.Of("doctor.store-older", "have", n.Have, "know", n.Know), phrase.Of("doctor.store-older.do"))
 	default:
-		d.note("store", shown, statusOK, "store-right", "engine", n.Engine, "version", n.Have)
+		d.note("store", shown, control.DoctorOK, phrase.Of("doctor.store-right", "engine", n.Engine, "version", n.Have))
 	}
 	if !surveyed {
 		return
@@ -155,11 +157,14 @@ const pagesTimeout = checkTimeout / 2
 // pages searches a SQLite file for damaged pages. It returns the file's faults, and adds a note if the time did not
 // suffice for all of it.
 func (d *doctor) pages(ctx context.Context, shown, database string) error {
+	if d.inside {
+		return nil // reading all of the file takes long, and the service may be asked often
+	}
 	ctx, cancel := context.WithTimeout(ctx, pagesTimeout)
 	defer cancel()
 	err := store.CheckPages(ctx, database)
 	if err != nil && ctx.Err() != nil && !store.IsDamage(err) {
-		d.note("store", shown, statusSkip, "store-unchecked")
+		d.note("store", shown, control.DoctorUnknown, phrase.Of("doctor.store-unchecked"))
 		return nil
 	}
 	return err
@@ -169,7 +174,7 @@ func (d *doctor) pages(ctx context.Context, shown, database string) error {
 func (d *doctor) holds(fabrics []store.FabricSource) {
 	for _, f := range fabrics {
 		if !f.RestoredAt.IsZero() {
-			d.note("fabric", f.Name, statusWarn, "repairs-wait", "name", f.Name, "at", f.RestoredAt.UTC().Format(time.DateTime))
+			d.note("fabric", f.Name, control.DoctorWarning, phrase.Of("doctor.repairs-wait", "at", f.RestoredAt.UTC().Format(time.DateTime)), phrase.Of("doctor.repairs-wait.do", "name", f.Name))
 		}
 	}
 }
@@ -179,11 +184,40 @@ func (d *doctor) holds(fabrics []store.FabricSource) {
 func (d *doctor) space(path string) bool {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(path), &st); err != nil {
-		d.note("store", path, statusFail, "store-directory", "error", err, "path", filepath.Dir(path))
+		d.note("store", path, control.DoctorFault, phrase.Of("doctor.store-directory", "error", err), phrase.Of("doctor.store-directory.do", "path", filepath.Dir(path)))
 		return false
 	}
 	d.room(path, int64(st.Bavail)*st.Bsize)
 	return true
+}
+
+// seriesSpace checks the free space for series.
+func (d *doctor) seriesSpace(context.Context) {
+	folder := d.config.Series.Folder(d.config.Database)
+	if folder == "" {
+		return
+	}
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(folder, &st); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) { // the first start creates it
+			d.note("series", folder, control.DoctorFault, phrase.Of("doctor.series-directory", "error", err), phrase.Of("doctor.series-directory.do", "path", folder))
+		}
+		return
+	}
+	d.seriesRoom(folder, int64(st.Bavail)*st.Bsize)
+}
+
+// seriesRoom rates the free bytes on the file system of the series.
+func (d *doctor) seriesRoom(folder string, free int64) {
+	mib := free >> 20
+	switch {
+	case free < spaceFail:
+		d.note("series", folder, control.DoctorFault, phrase.Of("doctor.series-space-none", "mib", mib), phrase.Of("doctor.series-space-none.do"))
+	case free < spaceWarn:
+		d.note("series", folder, control.DoctorWarning, phrase.Of("doctor.series-space-little", "mib", mib), phrase.Of("doctor.series-space-little.do"))
+	default:
+		d.note("series", folder, control.DoctorOK, phrase.Of("doctor.series-space-right", "mib", mib))
+	}
 }
 
 // room rates the free bytes on the file system of a database.
@@ -191,18 +225,18 @@ func (d *doctor) room(path string, free int64) {
 	mib := free >> 20
 	switch {
 	case free < spaceFail:
-		d.note("store", path, statusFail, "space-none", "mib", mib)
+		d.note("store", path, control.DoctorFault, phrase.Of("doctor.space-none", "mib", mib), phrase.Of("doctor.space-none.do"))
 	case free < spaceWarn:
-		d.note("store", path, statusWarn, "space-little", "mib", mib)
+		d.note("store", path, control.DoctorWarning, phrase.Of("doctor.space-little", "mib", mib), phrase.Of("doctor.space-little.do"))
 	default:
-		d.note("store", path, statusOK, "space-right", "mib", mib)
+		d.note("store", path, control.DoctorOK, phrase.Of("doctor.space-right", "mib", mib))
 	}
 }
 
 // clock compares this machine's time with the database's.
 func (d *doctor) clock(n *store.Survey) {
 	if n.Clock.IsZero() {
-		d.note("clock", "", statusOK, "clock-own")
+		d.note("clock", "", control.DoctorOK, phrase.Of("doctor.clock-own"))
 		return
 	}
 	d.skew("database", d.now().Add(-n.Took/2).Sub(n.Clock))
@@ -218,10 +252,10 @@ func (d *doctor) series(ctx context.Context, o embedded.ExternalOptions) {
 		err = errors.Join(e.Check(ctx), e.Close())
 	}
 	if err != nil {
-		d.note("series", o.URL, statusFail, "series-away", "error", err)
+		d.note("series", o.URL, control.DoctorFault, phrase.Of("doctor.series-away", "error", err), phrase.Of("doctor.series-away.do"))
 		return
 	}
-	d.note("series", o.URL, statusOK, "series-right")
+	d.note("series", o.URL, control.DoctorOK, phrase.Of("doctor.series-right"))
 }
 
 // skew rates a difference of clocks.
@@ -229,18 +263,18 @@ func (d *doctor) skew(subject string, by time.Duration) {
 	text := by.Round(time.Millisecond).String()
 	switch by = by.Abs(); {
 	case by > clockFail:
-		d.note("clock", subject, statusFail, "clock-wrong", "by", text)
+		d.note("clock", subject, control.DoctorFault, phrase.Of("doctor.clock-wrong", "by", text), phrase.Of("doctor.clock-wrong.do"))
 	case by > clockWarn:
-		d.note("clock", subject, statusWarn, "clock-skew", "by", text)
+		d.note("clock", subject, control.DoctorWarning, phrase.Of("doctor.clock-skew", "by", text), phrase.Of("doctor.clock-skew.do"))
 	default:
-		d.note("clock", subject, statusOK, "clock-right", "by", text)
+		d.note("clock", subject, control.DoctorOK, phrase.Of("doctor.clock-right", "by", text))
 	}
 }
 
 // jobs checks the queue.
 func (d *doctor) jobs(n *store.Survey) {
 	if n.Jobs == nil {
-		d.note("jobs", "", statusOK, "jobs-none")
+		d.note("jobs", "", control.DoctorOK, phrase.Of("doctor.jobs-none"))
 		return
 	}
 	waits := time.Duration(0)
@@ -250,15 +284,15 @@ func (d *doctor) jobs(n *store.Survey) {
 	led := n.Leader != "" && n.LeaderUntil.After(d.now())
 	switch {
 	case waits > jobWait && !led:
-		d.note("jobs", "", statusFail, "jobs-unworked", "waits", waits.Round(time.Second), "available", n.Jobs["available"])
+		d.note("jobs", "", control.DoctorFault, phrase.Of("doctor.jobs-unworked", "waits", waits.Round(time.Second).String(), "available", n.Jobs["available"]), phrase.Of("doctor.jobs-unworked.do"))
 	case waits > jobWait:
-		d.note("jobs", "", statusWarn, "jobs-late", "waits", waits.Round(time.Second), "available", n.Jobs["available"])
+		d.note("jobs", "", control.DoctorWarning, phrase.Of("doctor.jobs-late", "waits", waits.Round(time.Second).String(), "available", n.Jobs["available"]), phrase.Of("doctor.jobs-late.do"))
 	case n.Jobs["discarded"] > 0:
-		d.note("jobs", "", statusWarn, "jobs-discarded", "discarded", n.Jobs["discarded"])
+		d.note("jobs", "", control.DoctorWarning, phrase.Of("doctor.jobs-discarded", "discarded", n.Jobs["discarded"]), phrase.Of("doctor.jobs-discarded.do"))
 	case !led:
-		d.note("jobs", "", statusSkip, "jobs-no-leader", "available", n.Jobs["available"])
+		d.note("jobs", "", control.DoctorUnknown, phrase.Of("doctor.jobs-no-leader", "available", n.Jobs["available"]))
 	default:
-		d.note("jobs", "", statusOK, "jobs-right", "available", n.Jobs["available"], "leader", n.Leader)
+		d.note("jobs", "", control.DoctorOK, phrase.Of("doctor.jobs-right", "available", n.Jobs["available"], "leader", n.Leader))
 	}
 }
 
@@ -272,12 +306,12 @@ func (d *doctor) service(ctx context.Context) {
 	begun := d.now()
 	status, _, date, err := fetch(ctx, client, base+"/api/v1/ready")
 	if err != nil {
-		d.note("service", base, statusSkip, "service-away", "error", err)
+		d.note("service", base, control.DoctorUnknown, phrase.Of("doctor.service-away", "error", err))
 		return
 	}
 	took := d.now().Sub(begun)
 	if status != http.StatusOK {
-		d.note("service", base, statusFail, "service-not-ready", "status", status)
+		d.note("service", base, control.DoctorFault, phrase.Of("doctor.service-not-ready", "status", status), phrase.Of("doctor.service-not-ready.do"))
 	}
 	_, body, _, err := fetch(ctx, client, base+"/api/v1/version")
 	var v struct {
@@ -285,12 +319,12 @@ func (d *doctor) service(ctx context.Context) {
 	}
 	switch {
 	case err != nil || json.Unmarshal(body, &v) != nil || v.Version == "":
-		d.note("service", base, statusFail, "service-other")
+		d.note("service", base, control.DoctorFault, phrase.Of("doctor.service-other"), phrase.Of("doctor.service-other.do"))
 		return
 	case v.Version != buildinfo.Version():
-		d.note("service", base, statusWarn, "service-version", "theirs", v.Version, "ours", buildinfo.Version())
+		d.note("service", base, control.DoctorWarning, phrase.Of("doctor.service-version", "theirs", v.Version, "ours", buildinfo.Version()), phrase.Of("doctor.service-version.do"))
 	case status == http.StatusOK:
-		d.note("service", base, statusOK, "service-right", "version", v.Version)
+		d.note("service", base, control.DoctorOK, phrase.Of("doctor.service-right", "version", v.Version))
 	}
 	if at, err := http.ParseTime(date); err == nil {
 		// The Date header has whole seconds. The best estimate adds half a second, and takes the middle of the round
@@ -310,20 +344,18 @@ func (d *doctor) builtPortal(context.Context) {
 func (d *doctor) portal(site *web.Site, err error) {
 	switch {
 	case err != nil:
-		d.note("portal", "", statusFail, "portal-damaged", "error", err)
+		d.note("portal", "", control.DoctorFault, phrase.Of("doctor.portal-damaged", "error", err), phrase.Of("doctor.portal-damaged.do"))
 	case !site.Built():
-		d.note("portal", "", statusSkip, "portal-absent")
+		d.note("portal", "", control.DoctorUnknown, phrase.Of("doctor.portal-absent"))
 	default:
-		d.note("portal", "", statusOK, "portal-right", "hash", site.Hash())
+		d.note("portal", "", control.DoctorOK, phrase.Of("doctor.portal-right", "hash", site.Hash()))
 	}
 }
 
 // serviceURL returns the address of the running service: the one given, or the first of the configuration.
 func (d *doctor) serviceURL() string {
-	for _, u := range []string{d.url, os.Getenv("FAIRLANE_URL")} {
-		if u != "" {
-			return strings.TrimRight(u, "/")
-		}
+	if d.url != "" {
+		return strings.TrimRight(d.url, "/")
 	}
 	for _, a := range d.config.Listen {
 		if strings.HasPrefix(a, "unix:") {
