@@ -5,6 +5,8 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/qos"
 	"fairlane/wrcc"
 )
 
@@ -13,6 +15,11 @@ func nicOut(s *driver.NICState) *gen.NICSettings {
 	out := &gen.NICSettings{Params: mapped(s.Params, func(p driver.NICParam) gen.NICParameter {
 		return gen.NICParameter{Name: p.Name, Index: optional(p.Index), Value: int64(min(p.Value, math.MaxInt64))}
 	})}
+	if len(s.Shares) > 0 {
+		out.Shares = mapped(s.Shares, func(c qos.ClassShare) gen.TrafficClassShare {
+			return gen.TrafficClassShare{Class: int(c.Class), Percent: int(c.Percent)}
+		})
+	}
 	c := s.WRCC
 	if c == nil {
 		return out
@@ -24,6 +31,19 @@ func nicOut(s *driver.NICState) *gen.NICSettings {
 				return gen.PeerWeight{Port: p.Port.String(), Weight: p.Weight.Float()}
 			})}
 		}),
+	}
+	return out
+}
+
+// queuesOut converts the marking and the weights of a switch's queues.
+func queuesOut(s *driver.QueueState) *gen.QueueSettings {
+	out := &gen.QueueSettings{Marking: mapped(s.Marking, func(q ecn.QueueMarking) gen.QueueMarking {
+		return gen.QueueMarking{Port: int(q.Port), Queue: int(q.Queue), MinBytes: q.Marking.Min, MaxBytes: q.Marking.Max, PMaxPercent: q.Marking.PMaxPct}
+	})}
+	if len(s.Weights) > 0 {
+		out.Weights = mapped(s.Weights, func(w qos.QueueWeight) gen.QueueWeight {
+			return gen.QueueWeight{Port: int(w.Port), Queue: int(w.Queue), Weight: int(w.Weight)}
+		})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/qos"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -25,6 +26,12 @@ func TestSettingsOfEthernetDevicesInJSON(t *testing.T) {
 		}},
 		`{"queues":{"marking":[{"max_bytes":20,"min_bytes":10,"p_max_percent":5,"port":1,"queue":3}]}}`: {Queues: &driver.QueueState{
 			Marking: []ecn.QueueMarking{{Port: 1, Queue: 3, Marking: ecn.Marking{Min: 10, Max: 20, PMaxPct: 5}}},
+		}},
+		`{"queues":{"marking":[],"weights":[{"port":1,"queue":3,"weight":16},{"port":1,"queue":4,"weight":1}]}}`: {Queues: &driver.QueueState{
+			Weights: []qos.QueueWeight{{Port: 1, Queue: 3, Weight: 16}, {Port: 1, Queue: 4, Weight: 1}},
+		}},
+		`{"nic":{"params":[],"shares":[{"class":3,"percent":72},{"class":4,"percent":28}]}}`: {NIC: &driver.NICState{
+			Shares: []qos.ClassShare{{Class: 3, Percent: 72}, {Class: 4, Percent: 28}},
 		}},
 		`{"wrcc":{"domains":[{"domain":2,"port":1,"wan":true}],"ports":[{"b_tar_mbps":3,"f_max_mbps":2,"f_min_mbps":1,"port":1,"q_ratio_pct":50,"rate_ratio_pct":110,"wrcct_us":24}]}}`: {WRCC: &driver.WRCCState{
 			Ports:   []wrcc.PortConfig{{Port: 1, FminMbps: 1, FmaxMbps: 2, TargetMbps: 3, PeriodUs: 24, RateRatioPct: 110, QRatioPct: 50}},

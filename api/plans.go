@@ -6,7 +6,6 @@ import (
 	"fairlane/api/gen"
 	"fairlane/api/server"
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/policy"
 	"fairlane/service/control"
@@ -215,9 +214,7 @@ func settingsOut(s *driver.Settings) *gen.DeviceSettings {
 		out.Nic = nicOut(s.NIC)
 	}
 	if s.Queues != nil {
-		out.Queues = &gen.QueueSettings{Marking: mapped(s.Queues.Marking, func(q ecn.QueueMarking) gen.QueueMarking {
-			return gen.QueueMarking{Port: int(q.Port), Queue: int(q.Queue), MinBytes: q.Marking.Min, MaxBytes: q.Marking.Max, PMaxPercent: q.Marking.PMaxPct}
-		})}
+		out.Queues = queuesOut(s.Queues)
 	}
 	if s.WRCC != nil {
 		out.Wrcc = fairOut(s.WRCC)

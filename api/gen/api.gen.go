@@ -2186,7 +2186,7 @@ type DeviceSettings struct {
 	// Nic Desired or observed settings of a NIC port on Ethernet.
 	Nic *NICSettings `json:"nic,omitempty"`
 
-	// Queues ECN marking of the queues of an Ethernet switch.
+	// Queues ECN marking and scheduler weights of the queues of an Ethernet switch.
 	Queues *QueueSettings  `json:"queues,omitempty"`
 	Switch *SwitchSettings `json:"switch,omitempty"`
 
@@ -3389,6 +3389,9 @@ type NICSettings struct {
 	// Params Parameters, sorted by name, then index.
 	Params []NICParameter `json:"params"`
 
+	// Shares Shares of the port's traffic classes (ETS), sorted by class. Absent if the port is not divided by class; observed settings have them as parameters tc_bw.
+	Shares []TrafficClassShare `json:"shares,omitempty"`
+
 	// Wrcc Settings of the senders of a NIC port on the plane wrcc.
 	Wrcc *SenderSettings `json:"wrcc,omitempty"`
 }
@@ -3877,10 +3880,22 @@ type QueueMarking struct {
 	Queue       int   `json:"queue"`
 }
 
-// QueueSettings ECN marking of the queues of an Ethernet switch.
+// QueueSettings ECN marking and scheduler weights of the queues of an Ethernet switch.
 type QueueSettings struct {
 	// Marking Marking of each queue, sorted by port, then queue.
 	Marking []QueueMarking `json:"marking"`
+
+	// Weights Weight of each queue with a weighted scheduler, sorted by port, then queue. Absent if there are none.
+	Weights []QueueWeight `json:"weights,omitempty"`
+}
+
+// QueueWeight defines model for QueueWeight.
+type QueueWeight struct {
+	Port  int `json:"port"`
+	Queue int `json:"queue"`
+
+	// Weight Weight among the port's queues without strict priority, 1 to 100.
+	Weight int `json:"weight"`
 }
 
 // Rate Rate in bits per second, counted over the link-layer bytes of data packets.
@@ -4992,6 +5007,15 @@ type TopologyNodeKind string
 type TrafficClass struct {
 	Dscp  int `json:"dscp"`
 	Queue int `json:"queue"`
+}
+
+// TrafficClassShare defines model for TrafficClassShare.
+type TrafficClassShare struct {
+	// Class Traffic class, 0 to 7.
+	Class int `json:"class"`
+
+	// Percent Part of the port while other classes send too, 0 to 100.
+	Percent int `json:"percent"`
 }
 
 // User defines model for User.

@@ -11,6 +11,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/qos"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
 )
@@ -72,7 +73,8 @@ func TestDriftFromAPlan(t *testing.T) {
 	other.AIRate, other.TimeReset = 80, 75
 	const queues = `{"PORT": {"Ethernet0": {}, "Ethernet4": {}},
 		"WRED_PROFILE": {"A": {"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "100", "green_max_threshold": "200", "green_drop_probability": "5"}},
-		"QUEUE": {"Ethernet4|3": {"wred_profile": "A"}}}`
+		"SCHEDULER": {"W": {"type": "DWRR", "weight": "16"}, "S": {"type": "STRICT"}},
+		"QUEUE": {"Ethernet4|3": {"wred_profile": "A", "scheduler": "W"}, "Ethernet4|4": {"scheduler": "W"}, "Ethernet0|4": {"scheduler": "S"}}}`
 	devices := importOf(t, map[string]string{
 		"host1=mlxconfig": registers(1, def), "host2=mlxconfig": registers(1, other), "leaf1=sonic": queues, "leaf2=sonic": `{}`, "host4/P1=ethtool": "NIC statistics:\n     a: 1\n",
 		"host1/P1=dcb": `{"prio_pfc":[false,false,false,false,false,false,false,false]} {"dscp_prio":[[26,4]]}`,
@@ -81,7 +83,8 @@ func TestDriftFromAPlan(t *testing.T) {
 		NICs: []policy.NICPlan{{Port: ident.PortID{Node: 1, Port: 1}, Name: "host1/P1", Settings: def}, {Port: ident.PortID{Node: 2, Port: 1}, Name: "host2/P1", Settings: def},
 			{Port: ident.PortID{Node: 3, Port: 1}, Name: "host3/P1", Settings: def}, {Port: ident.PortID{Node: 4, Port: 1}, Name: "host4/P1", Settings: def}},
 		Switches: []policy.ECNPlan{
-			{Name: "leaf1", Queues: []ecn.QueueMarking{{Port: 1, Queue: 3, Marking: ecn.Marking{Min: 1, Max: 2, PMaxPct: 3}}, {Port: 2, Queue: 3, Marking: ecn.Marking{Min: 100, Max: 300, PMaxPct: 5}}}},
+			{Name: "leaf1", Queues: []ecn.QueueMarking{{Port: 1, Queue: 3, Marking: ecn.Marking{Min: 1, Max: 2, PMaxPct: 3}}, {Port: 2, Queue: 3, Marking: ecn.Marking{Min: 100, Max: 300, PMaxPct: 5}}},
+				Weights: []qos.QueueWeight{{Port: 1, Queue: 3, Weight: 4}, {Port: 1, Queue: 4, Weight: 1}, {Port: 2, Queue: 3, Weight: 16}, {Port: 2, Queue: 4, Weight: 2}}},
 			{Name: "leaf2", Queues: []ecn.QueueMarking{{Port: 1, Queue: 3}}},
 		},
 		Traffic: []policy.RoCEPlacement{{Tenant: "a", Port: ident.PortID{Node: 1, Port: 1}, DSCP: 26, Priority: 3, Queue: 3}, {Tenant: "b", Port: ident.PortID{Node: 1, Port: 1}, DSCP: 26, Priority: 3, Queue: 3}},
@@ -95,6 +98,7 @@ func TestDriftFromAPlan(t *testing.T) {
 		"host1: port 1 dscp2prio[26] differs: 3, 4", "host1: port 1 pfc[3] differs: 1, 0",
 		"host2: port 1 rpg_time_reset differs: 300, 75", "host2: port 1 rpg_ai_rate differs: 5, 80",
 		"leaf1: port 1 queue 3 marking missing: 1..2 bytes, 3 %, ", "leaf1: port 2 queue 3 max_bytes differs: 300, 200",
+		"leaf1: port 1 queue 3 weight missing: 4, ", "leaf1: port 1 queue 4 weight differs: 1, STRICT", "leaf1: port 2 queue 4 weight differs: 2, 16",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

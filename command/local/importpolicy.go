@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/nic/adopt"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/qos"
 	"fairlane/policy"
 )
 
@@ -229,6 +230,10 @@ func wantedOf(d *importedDevice, plan *policy.Plan) (out []nicparam.Setting, war
 				out = append(out, nicparam.Setting{Key: k, Value: uint64(value)})
 			}
 		}
+		for _, c := range n.Shares {
+			want("tsa", int(c.Class), nicparam.TSAETS)
+			want("tc_bw", int(c.Class), int(c.Percent))
+		}
 		for _, t := range plan.RoCE.Traffic {
 			if t.Port == n.Port {
 				want("trust", 0, nicparam.TrustDSCP)
@@ -270,6 +275,29 @@ func switchDrift(d *importedDevice, plan *policy.ECNPlan) []importedDrift {
 			}
 		}
 	}
+	out = append(out, weightDrift(d.name, &state, plan.Weights)...)
 	slices.SortStableFunc(out, func(a, b importedDrift) int { return cmp.Compare(a.Device, b.Device) })
+	return out
+}
+
+// weightDrift compares the weights that a plan gives queues with the schedulers of a switch. A scheduler without a weight has weight 1.
+func weightDrift(name string, state *importedSwitch, weights []qos.QueueWeight) []importedDrift {
+	var out []importedDrift
+	for _, want := range weights {
+		drift := importedDrift{Device: name, What: fmt.Sprintf("port %d queue %d weight", want.Port, want.Queue), Reason: adopt.Missing, Want: fmt.Sprint(want.Weight), File: state.File}
+		i := slices.IndexFunc(state.Queues, func(q importedQueue) bool {
+			return q.Number == int(want.Port) && q.Queue == int(want.Queue) && q.Scheduler != ""
+		})
+		if i >= 0 {
+			q := &state.Queues[i]
+			drift.Reason, drift.Got = adopt.Differs, fmt.Sprint(max(q.Weight, 1))
+			if q.Scheduler == "STRICT" {
+				drift.Got = q.Scheduler
+			}
+		}
+		if drift.Got != drift.Want {
+			out = append(out, drift)
+		}
+	}
 	return out
 }

@@ -4669,7 +4669,15 @@ export interface components {
         NICSettings: {
             /** @description Parameters, sorted by name, then index. */
             params: components["schemas"]["NICParameter"][];
+            /** @description Shares of the port's traffic classes (ETS), sorted by class. Absent if the port is not divided by class; observed settings have them as parameters tc_bw. */
+            shares?: components["schemas"]["TrafficClassShare"][];
             wrcc?: components["schemas"]["SenderSettings"];
+        };
+        TrafficClassShare: {
+            /** @description Traffic class, 0 to 7. */
+            class: number;
+            /** @description Part of the port while other classes send too, 0 to 100. */
+            percent: number;
         };
         NICParameter: {
             name: string;
@@ -4707,10 +4715,18 @@ export interface components {
             /** Format: double */
             weight: number;
         };
-        /** @description ECN marking of the queues of an Ethernet switch. */
+        /** @description ECN marking and scheduler weights of the queues of an Ethernet switch. */
         QueueSettings: {
             /** @description Marking of each queue, sorted by port, then queue. */
             marking: components["schemas"]["QueueMarking"][];
+            /** @description Weight of each queue with a weighted scheduler, sorted by port, then queue. Absent if there are none. */
+            weights?: components["schemas"]["QueueWeight"][];
+        };
+        QueueWeight: {
+            port: number;
+            queue: number;
+            /** @description Weight among the port's queues without strict priority, 1 to 100. */
+            weight: number;
         };
         QueueMarking: {
             port: number;

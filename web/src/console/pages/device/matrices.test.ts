@@ -65,6 +65,38 @@ test("has tables for every kind of device", () => {
   expect(matrices(undefined)).toEqual([]);
 });
 
+test("compares weights of queues and shares of traffic classes", () => {
+  const marking = [{ port: 7, queue: 3, min_bytes: 1, max_bytes: 2, p_max_percent: 5 }];
+  const queues = (weight: number) => ({ queues: { marking, weights: [{ port: 7, queue: 3, weight }] } });
+  const differing = (desired: Parameters<typeof compared>[0], observed: Parameters<typeof compared>[1]) =>
+    compared(desired, observed).flatMap((m) =>
+      m.rows.flatMap((r) => r.cells.filter((c) => c.differs).map((c) => [r.name, c.desired, c.observed])),
+    );
+  expect(differing(queues(16), queues(16))).toEqual([]);
+  expect(differing(queues(16), queues(4))).toEqual([["P7 q3", "16", "4"]]);
+  expect(
+    differing(
+      {
+        nic: {
+          params: [],
+          shares: [
+            { class: 0, percent: 30 },
+            { class: 3, percent: 70 },
+          ],
+        },
+      },
+      {
+        nic: {
+          params: [
+            { name: "tc_bw", value: 30 },
+            { name: "tc_bw", index: 3, value: 60 },
+          ],
+        },
+      },
+    ),
+  ).toEqual([["tc_bw[3]", "70", "60"]]);
+});
+
 test("knows the rate of an entry", () => {
   expect(rateAt({ shift: 3, multiplier: 0 })).toBe(1);
   expect(rateAt({ shift: 3, multiplier: 8 })).toBe(0.5);

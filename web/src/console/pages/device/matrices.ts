@@ -74,10 +74,11 @@ function ofNic({ nic }: Settings): Matrix[] {
   if (!nic) return [];
   const { senders = [], ...timing } = nic.wrcc ?? {};
   return [
-    ...table(
-      "nic",
-      nic.params.map((p) => row(p.index === undefined ? p.name : `${p.name}[${p.index}]`, { value: p.value })),
-    ),
+    ...table("nic", [
+      ...nic.params.map((p) => row(p.index === undefined ? p.name : `${p.name}[${p.index}]`, { value: p.value })),
+      // Devices report shares as this parameter.
+      ...(nic.shares ?? []).map((c) => row(c.class === 0 ? "tc_bw" : `tc_bw[${c.class}]`, { value: c.percent })),
+    ]),
     ...(nic.wrcc ? table("nic-wrcc", [row("", timing)]) : []),
     ...table(
       "sender",
@@ -89,11 +90,17 @@ function ofNic({ nic }: Settings): Matrix[] {
   ];
 }
 
-const ofQueues = ({ queues }: Settings): Matrix[] =>
-  table(
+function ofQueues({ queues }: Settings): Matrix[] {
+  const rows = new Map<string, Record<string, unknown>>();
+  for (const { port, queue, ...m } of [...(queues?.marking ?? []), ...(queues?.weights ?? [])]) {
+    const name = `P${port} q${queue}`;
+    rows.set(name, { ...rows.get(name), ...m });
+  }
+  return table(
     "queue",
-    (queues?.marking ?? []).map(({ port, queue, ...m }) => row(`P${port} q${queue}`, m)),
+    [...rows].map(([name, values]) => row(name, values)),
   );
+}
 
 const ofFairRates = ({ wrcc }: Settings): Matrix[] => [
   ...table(
