@@ -22,11 +22,7 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 		return nil, nil
 	}
 	if dev.Kind == subnet.KindSwitch {
-		expect := make([]Expectation, len(classes))
-		for i, c := range classes {
-			expect[i] = Expectation{DSCP: int(c.DSCP), Queue: c.Queue, Lossless: c.Lossless, Lossy: !c.Lossless}
-		}
-		list, err := d.PreflightClasses(ctx, dev, expect)
+		list, err := d.Preflight(ctx, dev, Expect(n)...)
 		if err != nil {
 			return nil, err
 		}

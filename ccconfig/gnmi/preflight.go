@@ -9,6 +9,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/prereq"
 )
 
 // Expectation holds a plan's assumptions about the classes of service of a switch.
@@ -17,15 +18,20 @@ type Expectation struct {
 	Queue    uint8 // its expected queue, 0 to 7
 	Lossless bool  // pause is expected to be enabled for the queue
 	Lossy    bool  // pause is expected to be disabled for the queue
+	Weighted bool  // plans set the weight of the queue
+}
+
+// Expect returns a plan's assumptions about switches.
+func Expect(n prereq.Needs) []Expectation {
+	var out []Expectation
+	for _, c := range n.Traffic() {
+		out = append(out, Expectation{DSCP: int(c.DSCP), Queue: c.Queue, Lossless: c.Lossless, Lossy: !c.Lossless, Weighted: len(n.Classes) > 0})
+	}
+	return out
 }
 
 // Preflight compares the classes of service of a switch with a plan's assumptions. It writes nothing.
-func (d *Driver) Preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error) {
-	return d.PreflightClasses(ctx, dev, []Expectation{x})
-}
-
-// PreflightClasses is Preflight for several classes of traffic.
-func (d *Driver) PreflightClasses(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
+func (d *Driver) Preflight(ctx context.Context, dev driver.Device, classes ...Expectation) ([]Finding, error) {
 	for _, x := range classes {
 		if x.DSCP < 0 || x.DSCP > 63 || x.Queue > ecn.MaxQueue {
 			return nil, fmt.Errorf("%w: DSCP %d and queue %d, want 0 to 63 and 0 to %d", driver.ErrInvalid, x.DSCP, x.Queue, ecn.MaxQueue)

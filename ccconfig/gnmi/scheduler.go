@@ -113,7 +113,9 @@ func (f *findings) schedules(ports []PortSchedule, x Expectation, cnp func(port 
 		if own := cnp(p.Label); own != noMaps {
 			f.starved(p, q, own)
 		}
-		f.underweighted(p, q)
+		if !x.Weighted {
+			f.underweighted(p, q)
+		}
 	}
 }
 

@@ -32,11 +32,11 @@ func TestTheServiceReachesDevicesBehindAnMKey(t *testing.T) {
 	lab := control.Fabric{Name: "lab", Source: "ibsim:" + f.addr}
 	all := len(f.topo.Nodes)
 	owner, stranger := site.New(site.Settings{MKey: key}), &site.Access{}
-	found, _, err := owner.Discover(t.Context(), lab.Source)
+	found, _, err := owner.Discover(t.Context(), lab.Source, policy.Options{})
 	if err != nil || len(found.Nodes) != all {
 		t.Fatalf("with the key it finds %v of %d nodes: %v", found, all, err)
 	}
-	if less, _, err := stranger.Discover(t.Context(), lab.Source); err != nil || len(less.Nodes) >= all-1 {
+	if less, _, err := stranger.Discover(t.Context(), lab.Source, policy.Options{}); err != nil || len(less.Nodes) >= all-1 {
 		t.Fatalf("without the key it finds %v: %v: want less than %d nodes", less, err, all-1)
 	}
 	for range 2 { // first without, then with the state of the first scan

@@ -109,6 +109,14 @@ const (
 // Divides reports whether traffic classes divide links.
 func (o Options) Divides() bool { return o.Lever == LeverClasses || o.Lever == LeverBoth }
 
+// TrafficClasses returns the classes that plans divide links among; none without such a lever.
+func (o Options) TrafficClasses() []qos.TrafficClass {
+	if !o.Divides() {
+		return nil
+	}
+	return o.Classes
+}
+
 // CCTLaw is the shape of the congestion control table.
 type CCTLaw string
 

@@ -8,6 +8,7 @@ import (
 
 	"fairlane/api"
 	"fairlane/internal/span"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/device"
 	"fairlane/service/obs"
@@ -92,11 +93,11 @@ var (
 	_ control.Meter      = measuredPorts{}
 )
 
-func (p measuredPorts) Discover(ctx context.Context, source string) (f *subnet.Fabric, stats control.DiscoverStats, err error) {
+func (p measuredPorts) Discover(ctx context.Context, source string, o policy.Options) (f *subnet.Fabric, stats control.DiscoverStats, err error) {
 	kind, _, _ := strings.Cut(source, ":")
 	ctx, sp := span.Start(ctx, "discover", "source", kind)
 	begun := time.Now()
-	f, stats, err = p.Discoverer.Discover(ctx, source)
+	f, stats, err = p.Discoverer.Discover(ctx, source, o)
 	p.m.Discovered(time.Since(begun), err)
 	sp.Set("mads", stats.MADsSent)
 	sp.End(err)

@@ -3,7 +3,9 @@ package control
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"fairlane/internal/phrase"
 	"fairlane/policy"
@@ -16,6 +18,26 @@ func CheckOptions(o policy.Options) error {
 		bad.Add("/"+name, phrase.Of("problem.option-plane", "option", name, "plane", cmp.Or(o.Plane, policy.PlaneIB), "want", plane))
 	}
 	return bad.OrNil()
+}
+
+// OptionsOf returns the compiler options of a fabric and their version, in a transaction; the zero options when none were
+// set.
+func OptionsOf(ctx context.Context, r Repos, fabric string) (o policy.Options, version int64, err error) {
+	p, err := r.Policy(ctx, fabric, 0)
+	if errors.Is(err, ErrNotFound) {
+		_, err = r.Fabric(ctx, fabric)
+		return o, 0, err
+	} else if err != nil {
+		return o, 0, err
+	}
+	parts, err := r.PolicyParts(ctx, fabric, p.Number, PartOptions)
+	if err != nil || len(parts) == 0 {
+		return o, 0, err
+	}
+	if err := json.Unmarshal(parts[0].Body, &o); err != nil {
+		return o, 0, fmt.Errorf("decode options of %s: %w", fabric, err)
+	}
+	return o, parts[0].Since, nil
 }
 
 // FollowPlane sets the plane of options that name none to that of their fabric; for InfiniBand the plane stays zero.

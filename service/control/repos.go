@@ -151,9 +151,10 @@ type EventRepo interface {
 	LastEvent(ctx context.Context) (int64, error)
 }
 
-// Discoverer discovers the topology behind a source such as "ibsim:unix:NAME".
+// Discoverer discovers the topology behind a source such as "ibsim:unix:NAME". It warns of devices that do not meet the prerequisites of plans
+// with the options.
 type Discoverer interface {
-	Discover(ctx context.Context, source string) (*subnet.Fabric, DiscoverStats, error)
+	Discover(ctx context.Context, source string, o policy.Options) (*subnet.Fabric, DiscoverStats, error)
 }
 
 // Target is the input of rollouts, Observer and Meter: a plan, its fabric as stored now, and the topology that the plan

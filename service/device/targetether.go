@@ -94,20 +94,24 @@ func classShares(p *policy.RoCEPlan, nic *policy.NICPlan) []qos.ClassShare {
 
 // needsOf returns the prerequisites of a plan, for NIC ports that it divides by class or for all other devices.
 func needsOf(p *policy.RoCEPlan, divided bool) *prereq.Needs {
-	if len(p.Classes) == 0 {
-		return RoCENeeds()
+	var classes []qos.TrafficClass
+	for i := range p.Classes {
+		classes = append(classes, p.Classes[i].TrafficClass)
+	}
+	return RoCENeeds(classes, divided)
+}
+
+// RoCENeeds returns the prerequisites of plans for RoCE: of the traffic classes that they divide links among, or of all traffic where there are
+// none. divided is for NIC ports that a plan divides by class.
+func RoCENeeds(classes []qos.TrafficClass, divided bool) *prereq.Needs {
+	if len(classes) == 0 {
+		return &prereq.Needs{RoCE: &prereq.RoCE{DSCP: policy.RoCEDSCP, Priority: policy.RoCEPriority, Queue: policy.RoCEQueue, Lossless: true}}
 	}
 	n := &prereq.Needs{}
-	for i := range p.Classes {
-		c := &p.Classes[i]
+	for _, c := range classes {
 		n.Classes = append(n.Classes, prereq.RoCE{DSCP: c.DSCP, Priority: c.Queue, Queue: c.Queue, Lossless: true, Divided: divided})
 	}
 	return n
-}
-
-// RoCENeeds returns the prerequisites of DCQCN plans without classes of traffic, the same on every device.
-func RoCENeeds() *prereq.Needs {
-	return &prereq.Needs{RoCE: &prereq.RoCE{DSCP: policy.RoCEDSCP, Priority: policy.RoCEPriority, Queue: policy.RoCEQueue, Lossless: true}}
 }
 
 // wrccTargets adds the switches and NIC ports of a plan for WRCC: every switch that it sets, and every linked NIC port,

@@ -56,12 +56,13 @@ var (
 )
 
 // Discover builds the model from the source of a fabric. Its errors contain nothing of the contents of files.
-func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
+func (p *Access) Discover(ctx context.Context, src string, options policy.Options) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
 	now := p.Settings()
 	s, err := now.source(src)
 	if err != nil {
 		return nil, stats, err
 	}
+	s.needs = device.RoCENeeds(options.TrafficClasses(), false)
 	o, err := DiscoverSource(ctx, s, nil)
 	if isFile(s) {
 		err = withoutContent(src, err)

@@ -2,11 +2,13 @@ package site
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/prereq"
 	"fairlane/ccconfig/qos"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/device"
@@ -87,6 +89,37 @@ func TestTrafficClassesReachDevicesAndDivideLinks(t *testing.T) {
 	}
 }
 
+// Discovery checks what the plans of the fabric need: with the options of its plans their classes, whose weights plans set, otherwise the class of
+// plans without classes.
+func TestDiscoveryChecksTheClassesOfPlans(t *testing.T) {
+	t.Parallel()
+	c, plan := classCase(t)
+	l := livetest.Ethernet(t, c, live.EthernetOptions{TimeScale: 1e-6})
+	_, d := connect(t, l.Source())
+	targets, err := device.Desired(plan, c.Fabric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range targets {
+		if _, err := d.Apply(t.Context(), target.Device, target.Want); err != nil {
+			t.Fatalf("%s: %v", target.Device, err)
+		}
+	}
+	with := policy.Options{Plane: policy.PlaneRoCE, Lever: policy.LeverClasses, Classes: c.Classes}
+	for _, o := range []policy.Options{with, {Plane: policy.PlaneRoCE}} {
+		_, stats, err := (&Access{}).Discover(t.Context(), l.Source(), o)
+		text := strings.Join(phrase.English(stats.Warnings), "\n")
+		switch {
+		case err != nil:
+			t.Error(err)
+		case o.Divides() && text != "":
+			t.Errorf("with its classes the fabric has warnings:\n%s", text)
+		case !o.Divides() && !strings.Contains(text, "26"):
+			t.Errorf("without classes nothing is said about DSCP 26:\n%s", text)
+		}
+	}
+}
+
 // classCase is a fabric that is provisioned for three classes, with three tenants that send to one host, two of them from one port, and its plan. Their
 // applications use the DSCPs of the plan.
 func classCase(t *testing.T) (*live.Case, *policy.Plan) {
@@ -101,7 +134,7 @@ func classCase(t *testing.T) (*live.Case, *policy.Plan) {
 	}
 	c := &live.Case{
 		Name: "classes", Plane: policy.PlaneRoCE, Fabric: topo, Seed: 1, DSCPs: map[string]uint8{},
-		Classes: []qos.TrafficClass{{DSCP: 26, Queue: 3}, {DSCP: 34, Queue: 4}, {DSCP: 10, Queue: 1}},
+		Classes: []qos.TrafficClass{{DSCP: 42, Queue: 5}, {DSCP: 34, Queue: 4}, {DSCP: 10, Queue: 1}},
 		Flows: []tenants.Flow{
 			{Tenant: "gold", Src: ids[0], Dst: ids[3], QPs: 1}, {Tenant: "bronze", Src: ids[0], Dst: ids[3], QPs: 4}, {Tenant: "silver", Src: ids[1], Dst: ids[3], QPs: 2},
 		},

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
+	source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane, priorities: prioritiesOf(t.Plan)}
 	o := telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, Limits: limitsOf(&t)}
 	if t.Plan.Plane == driver.PlaneWRCC {
 		o.Fair = source
@@ -66,6 +67,20 @@ type etherSource struct {
 	driver *InventoryDriver
 	topo   *subnet.Fabric
 	plane  subnet.Plane
+	// priorities are those of RoCE traffic.
+	priorities []uint8
+}
+
+// prioritiesOf returns the priorities of a plan's RoCE traffic.
+func prioritiesOf(p *policy.Plan) []uint8 {
+	if p.RoCE == nil || len(p.RoCE.Classes) == 0 {
+		return []uint8{policy.RoCEPriority}
+	}
+	var out []uint8
+	for i := range p.RoCE.Classes {
+		out = append(out, p.RoCE.Classes[i].Queue)
+	}
+	return out
 }
 
 var (
@@ -102,7 +117,7 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 		r.Functions[f.Index] = one
 	}
 	if s.plane == driver.PlaneRoCE {
-		r.Loop = loopOf(c.Counters, at)
+		r.Loop = loopOf(c.Counters, at, s.priorities)
 	}
 	for _, sender := range c.Senders {
 		r.Senders[sender.Name] = read(sender.TxOctets, c.SendersAt)
@@ -110,16 +125,21 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 	return r, nil
 }
 
-// loopOf returns a port's congestion-control counters.
-func loopOf(c niccount.Counters, at quantity.Picoseconds) *telemetry.LoopReading {
+// loopOf returns a port's congestion-control counters. Pauses and their time are sums over the priorities.
+func loopOf(c niccount.Counters, at quantity.Picoseconds, priorities []uint8) *telemetry.LoopReading {
 	read := func(name string) telemetry.Octets {
 		n, err := c.Read(name)
 		return telemetry.Octets{N: n, At: at, Err: err}
 	}
-	pause := fmt.Sprintf("rx_prio%d_pause", policy.RoCEPriority)
-	return &telemetry.LoopReading{
-		Notices: *noticesOf(c, nil, at), Ignored: read("rp_cnp_ignored"), Pauses: read(pause), Paused: read(pause + "_duration"),
+	sum := func(suffix string) telemetry.Octets {
+		all := telemetry.Octets{At: at}
+		for _, p := range priorities {
+			one := read(fmt.Sprintf("rx_prio%d_pause%s", p, suffix))
+			all.N, all.Err = all.N+one.N, cmp.Or(all.Err, one.Err)
+		}
+		return all
 	}
+	return &telemetry.LoopReading{Notices: *noticesOf(c, nil, at), Ignored: read("rp_cnp_ignored"), Pauses: sum(""), Paused: sum("_duration")}
 }
 
 // noticesOf returns the marks and notifications of a port or a function. A problem is the reason of all that are missing.

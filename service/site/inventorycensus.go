@@ -17,8 +17,6 @@ import (
 	"fairlane/ccconfig/prereq"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
-	"fairlane/policy"
-	"fairlane/service/device"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
@@ -29,6 +27,7 @@ type etherCensus struct {
 	k      *Inventory
 	driver *InventoryDriver
 	plane  subnet.Plane
+	needs  *prereq.Needs // of plans for RoCE
 
 	mu       sync.Mutex
 	asked    int
@@ -49,14 +48,14 @@ type etherWarning struct {
 const discoverParallel = 128
 
 // census queries every device in the inventory concurrently. It records faults, in the order of the fabric's nodes, and
-// the number of devices that answered. progress may be nil.
-func (o *Found) census(ctx context.Context, k *Inventory, progress func(asked, of int)) error {
+// the number of devices that answered. needs are those of plans for RoCE. progress may be nil.
+func (o *Found) census(ctx context.Context, k *Inventory, needs *prereq.Needs, progress func(asked, of int)) error {
 	d, err := k.Connect()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = d.Close() }() // every device has answered, or will not
-	c := &etherCensus{k: k, driver: d, plane: k.plane(), progress: progress}
+	c := &etherCensus{k: k, driver: d, plane: k.plane(), needs: needs, progress: progress}
 	var g errgroup.Group
 	g.SetLimit(discoverParallel)
 	unlisted := 0
@@ -204,7 +203,7 @@ func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (fa
 	if got.NIC != nil && got.NIC.Algorithm != nil {
 		c.countVendor(got.NIC.Algorithm.Name.Vendor(), dev.Name)
 	}
-	for _, item := range prereq.Unmet(driver.Examine(ctx, c.driver, dev, got, device.RoCENeeds())) {
+	for _, item := range prereq.Unmet(driver.Examine(ctx, c.driver, dev, got, c.needs)) {
 		faults = append(faults, phrase.Of("inventory.port", "port", ref.Port, "text", item.Sentence()))
 	}
 	return faults
@@ -276,7 +275,7 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 
 // preflight lists the settings of a switch that do not meet a plan's prerequisites.
 func (c *etherCensus) preflight(ctx context.Context, dev driver.Device) (faults []phrase.Text) {
-	list, err := c.driver.gnmi.Preflight(ctx, dev, gnmi.Expectation{DSCP: policy.RoCEDSCP, Queue: policy.RoCEQueue, Lossless: true})
+	list, err := c.driver.gnmi.Preflight(ctx, dev, gnmi.Expect(*c.needs)...)
 	if err != nil {
 		return []phrase.Text{phrase.Of("inventory.classes-unread", "reason", err)}
 	}

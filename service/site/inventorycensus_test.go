@@ -92,7 +92,7 @@ devices:
 	}
 	// The error names the place of the fault and never the content of the file.
 	rewrite(t, l.Dir, live.InventoryName, "insecure: true", "insecure: canary")
-	if _, _, err := (&Access{}).Discover(t.Context(), l.Source()); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), live.InventoryName+":") {
+	if _, _, err := (&Access{}).Discover(t.Context(), l.Source(), policy.Options{}); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), live.InventoryName+":") {
 		t.Errorf("a faulty inventory: %v", err)
 	}
 }

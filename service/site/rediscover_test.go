@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/sim/live/livetest"
 	"fairlane/sim/scenario"
@@ -42,7 +43,7 @@ func TestRescansAreCheapAndReportANewSubnetManager(t *testing.T) {
 	}
 	l := livetest.InfiniBand(t, &scenario.Scenario{Name: "lab", Fabric: topo}, simdev.Options{TimeScale: 0.2})
 	p, f := &Access{}, control.Fabric{Name: "lab", Source: "ibsim:" + l.Server.Addr()}
-	known, _, err := p.Discover(t.Context(), f.Source)
+	known, _, err := p.Discover(t.Context(), f.Source, policy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"fairlane/ccconfig/prereq"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/internal/yamltree"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/device"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ibsim"
@@ -31,7 +34,9 @@ type Source struct {
 	Ethernet string    // path of an inventory
 	MKey     mad.Key   // of a live InfiniBand fabric; 0: no key
 	CCKey    mad.Key   // as mKey
-	examine  bool      // discovery checks the prerequisites of InfiniBand devices
+	// needs are the prerequisites of plans for RoCE that discovery checks; nil are those of plans without traffic classes.
+	needs   *prereq.Needs
+	examine bool // discovery checks the prerequisites of InfiniBand devices
 }
 
 // sourceForms lists the forms of sources.
@@ -155,7 +160,7 @@ func DiscoverSource(ctx context.Context, s Source, progress func(discover.Progre
 	case s.File != "":
 		out.Fabric, err = ReadFabric(s.File)
 	case s.Ethernet != "":
-		err = out.ask(ctx, s.Ethernet, progress)
+		err = out.ask(ctx, s, progress)
 	default:
 		err = out.sweep(ctx, s, progress)
 	}
@@ -167,8 +172,8 @@ func DiscoverSource(ctx context.Context, s Source, progress func(discover.Progre
 }
 
 // ask reads an inventory and queries its devices.
-func (o *Found) ask(ctx context.Context, path string, progress func(discover.Progress)) error {
-	k, err := ReadInventory(path)
+func (o *Found) ask(ctx context.Context, s Source, progress func(discover.Progress)) error {
+	k, err := ReadInventory(s.Ethernet)
 	if err != nil {
 		return err
 	}
@@ -177,7 +182,7 @@ func (o *Found) ask(ctx context.Context, path string, progress func(discover.Pro
 		report = func(asked, of int) { progress(discover.Progress{Nodes: asked, MADs: of}) }
 	}
 	o.Fabric, o.Asked, o.Stats.Plane = k.Fabric, len(k.devices), k.switchPlane()
-	return o.census(ctx, k, report)
+	return o.census(ctx, k, cmp.Or(s.needs, device.RoCENeeds(nil, false)), report)
 }
 
 // sweep discovers an InfiniBand fabric.

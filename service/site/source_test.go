@@ -11,6 +11,7 @@ import (
 
 	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/usage"
+	"fairlane/policy"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/umad"
 )
@@ -85,7 +86,7 @@ func TestErrorsDoNotRevealServerFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := (&Access{}).Discover(t.Context(), "file:"+path)
+		_, _, err := (&Access{}).Discover(t.Context(), "file:"+path, policy.Options{})
 		if err == nil || strings.Contains(strings.ToLower(strings.ReplaceAll(err.Error(), dir, "")), "canary") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -93,7 +94,7 @@ func TestErrorsDoNotRevealServerFiles(t *testing.T) {
 			t.Errorf("%s was taken for a fabric", name)
 		}
 	}
-	if _, _, err := (&Access{}).Discover(t.Context(), "file:"+filepath.Join(dir, "none")); err == nil || strings.Contains(err.Error(), "no such file") {
+	if _, _, err := (&Access{}).Discover(t.Context(), "file:"+filepath.Join(dir, "none"), policy.Options{}); err == nil || strings.Contains(err.Error(), "no such file") {
 		t.Errorf("of a missing file: %v", err)
 	}
 }

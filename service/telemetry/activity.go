@@ -40,12 +40,12 @@ const (
 	CountMarks     CountKind = "marks"           // packets with an ECN mark that a NIC received
 	CountCNPsSent  CountKind = "cnps-sent"       // notifications that a NIC sent
 	CountCNPs      CountKind = "cnps-handled"    // notifications that slowed senders of a NIC down
-	CountPauses    CountKind = "pauses-received" // pause frames that a NIC received in the priority of RoCE
+	CountPauses    CountKind = "pauses-received" // pause frames that a NIC received in the priorities of RoCE
 	// Counts of a WRCC switch port.
 	CountFCNPs      CountKind = "fcnps-sent"  // fast notifications that the switch sent because of the port
 	CountRewrites   CountKind = "rewrites"    // packets whose fair rate the port lowered
 	CountPausesSent CountKind = "pauses-sent" // pause frames that the port sent
-	CountPaused     CountKind = "paused"      // seconds in which these held the priority, so 0 to 1
+	CountPaused     CountKind = "paused"      // seconds in which these held a priority, summed over priorities
 )
 
 // PortCount is one count.

@@ -54,7 +54,8 @@ type LoopPort struct {
 	Name string
 	// Marks are marked packets received, Sent the notifications for them; Handled and Ignored are those received.
 	Marks, Sent, Handled, Ignored Count
-	// Pauses are the pause frames received in the priority of RoCE; Paused is the part of the window in which they held it, 0 to 1.
+	// Pauses are the pause frames received in the priorities of RoCE; Paused is the part of the window in which they held one, summed over the
+	// priorities.
 	Pauses Count
 	Paused float64
 	// Full says that the port received at least fullLink of its line rate.

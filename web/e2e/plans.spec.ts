@@ -66,7 +66,7 @@ test("a weight is raised: preview, difference, start with a canary, confirmation
     const settings = changes.reduce((n, c) => n + c.count, 0);
     await expect(page.locator("[data-answer]")).toContainText(`${settings} settings on 14 devices change`);
     await expect(page.locator("[data-answer]")).toContainText("1 tenant gains, 2 lose");
-    await expect(page.getByRole("row").filter({ hasText: "silver" }).first()).toContainText("+75.0 %");
+    await expect(page.getByRole("row").filter({ hasText: "silver" }).first()).toContainText("+75.0");
 
     await page.getByRole("tab", { name: "Settings by device" }).click();
     await page.getByLabel("Filter devices, kinds and tenants").fill("silver");

@@ -284,7 +284,7 @@ func Star() (*subnet.Fabric, error) { return topogen.Star(4, topogen.Wire{}) }
 
 var _ control.Discoverer = (*Devices)(nil)
 
-func (d *Devices) Discover(_ context.Context, source string) (*subnet.Fabric, control.DiscoverStats, error) {
+func (d *Devices) Discover(_ context.Context, source string, _ policy.Options) (*subnet.Fabric, control.DiscoverStats, error) {
 	if err := d.broken(); err != nil {
 		return nil, control.DiscoverStats{}, err
 	}

@@ -213,7 +213,11 @@ func (s *Fabrics) Discover(ctx context.Context, name string) (control.Snapshot, 
 	if err != nil {
 		return control.Snapshot{}, err
 	}
-	topo, stats, err := s.Discoverer.Discover(ctx, f.Source)
+	var o policy.Options
+	if err := s.Store.View(ctx, func(r control.Repos) (err error) { o, _, err = control.OptionsOf(ctx, r, name); return err }); err != nil {
+		return control.Snapshot{}, err
+	}
+	topo, stats, err := s.Discoverer.Discover(ctx, f.Source, o)
 	if err != nil {
 		return control.Snapshot{}, &control.UnavailableError{Code: "discovery-failed", Said: phrase.Of("problem.discovery-failed", "fabric", name, "source", f.Source), Err: err}
 	}

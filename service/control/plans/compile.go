@@ -141,7 +141,7 @@ func declared(ctx context.Context, r control.Repos, fabric string, number int64,
 	if in.Flows, _, err = r.Flows(ctx, fabric); err != nil {
 		return err
 	}
-	if in.Options, _, err = tenancy.OptionsOf(ctx, r, fabric); err != nil {
+	if in.Options, _, err = control.OptionsOf(ctx, r, fabric); err != nil {
 		return err
 	}
 	switch p, err := r.Policy(ctx, fabric, 0); {

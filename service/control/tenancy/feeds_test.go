@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/tenancy"
@@ -424,7 +425,7 @@ func TestTwoFeedsWriteConcurrently(t *testing.T) {
 // wide is a fabric of 20,000 hosts.
 type wide struct{ topo *subnet.Fabric }
 
-func (w wide) Discover(context.Context, string) (*subnet.Fabric, control.DiscoverStats, error) {
+func (w wide) Discover(context.Context, string, policy.Options) (*subnet.Fabric, control.DiscoverStats, error) {
 	return w.topo, control.DiscoverStats{Plane: subnet.PlaneIB}, nil
 }
 

@@ -224,28 +224,8 @@ func (s *Tenancy) restore(ctx context.Context, r control.Repos, now, then Policy
 // Options returns the default options of a fabric's plans, and the number of the revision that introduced them, 0 when
 // none were set.
 func (s *Tenancy) Options(ctx context.Context, fabric string) (o policy.Options, version int64, err error) {
-	err = s.Store.View(ctx, func(r control.Repos) (err error) { o, version, err = OptionsOf(ctx, r, fabric); return err })
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { o, version, err = control.OptionsOf(ctx, r, fabric); return err })
 	return o, version, err
-}
-
-// OptionsOf returns the compiler options of a fabric and their version, in a transaction; the zero options when none were
-// set.
-func OptionsOf(ctx context.Context, r control.Repos, fabric string) (o policy.Options, version int64, err error) {
-	p, err := r.Policy(ctx, fabric, 0)
-	if errors.Is(err, control.ErrNotFound) {
-		_, err = r.Fabric(ctx, fabric)
-		return o, 0, err
-	} else if err != nil {
-		return o, 0, err
-	}
-	parts, err := r.PolicyParts(ctx, fabric, p.Number, control.PartOptions)
-	if err != nil || len(parts) == 0 {
-		return o, 0, err
-	}
-	if err := json.Unmarshal(parts[0].Body, &o); err != nil {
-		return o, 0, fmt.Errorf("decode options of %s: %w", fabric, err)
-	}
-	return o, parts[0].Since, nil
 }
 
 // PutOptions replaces the options at version, as returned by Options, or at AnyVersion.
@@ -258,7 +238,7 @@ func (s *Tenancy) PutOptions(ctx context.Context, fabric string, version int64, 
 		if err := control.CheckOptions(effective); err != nil {
 			return err
 		}
-		before, have, err := OptionsOf(ctx, r, fabric)
+		before, have, err := control.OptionsOf(ctx, r, fabric)
 		switch {
 		case err != nil:
 			return err
@@ -271,7 +251,7 @@ func (s *Tenancy) PutOptions(ctx context.Context, fabric string, version int64, 
 		if err := s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.options", "fabric", fabric), options: &o}); err != nil {
 			return err
 		}
-		if _, next, err = OptionsOf(ctx, r, fabric); err != nil {
+		if _, next, err = control.OptionsOf(ctx, r, fabric); err != nil {
 			return err
 		}
 		return s.AddEvent(ctx, r, control.Event{Fabric: fabric, Kind: "options.replaced", Subject: fabric, Said: phrase.Of("event.options", "fabric", fabric)},

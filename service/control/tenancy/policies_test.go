@@ -200,7 +200,7 @@ func TestOnlyTheLatestRevisionThatWasReadIsReplaced(t *testing.T) {
 // smallStar discovers a star without its last host.
 type smallStar struct{ control.Discoverer }
 
-func (smallStar) Discover(context.Context, string) (*subnet.Fabric, control.DiscoverStats, error) {
+func (smallStar) Discover(context.Context, string, policy.Options) (*subnet.Fabric, control.DiscoverStats, error) {
 	f, err := topogen.Star(3, topogen.Wire{})
 	return f, control.DiscoverStats{}, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/tenancy"
@@ -17,7 +18,7 @@ import (
 // finder discovers one topology, whatever the source.
 type finder struct{ f *subnet.Fabric }
 
-func (d finder) Discover(context.Context, string) (*subnet.Fabric, control.DiscoverStats, error) {
+func (d finder) Discover(context.Context, string, policy.Options) (*subnet.Fabric, control.DiscoverStats, error) {
 	return d.f, control.DiscoverStats{}, nil
 }
 

@@ -111,6 +111,7 @@ function useColumns(): Column<Endpoint>[] {
         cell: (e) => (e.state_since ? <When at={e.state_since} /> : t("since-first")),
         missing: t("since-first"),
         width: 8,
+        minor: true,
       },
       {
         id: "seen",
@@ -119,6 +120,7 @@ function useColumns(): Column<Endpoint>[] {
         cell: (e) => (e.seen_at ? <When at={e.seen_at} /> : t("state.unknown")),
         missing: t("state.unknown"),
         width: 8,
+        minor: true,
       },
       { id: "classes", header: t("classes-of"), value: (e) => list(e.classes), missing: t("classes-none"), width: 8 },
       { id: "sl", header: t("sl"), value: (e) => e.sl, align: "end", missing: t("sl-compiler") },
