@@ -30,8 +30,11 @@ const (
 // 40 min for 6, so a plan has one step for each port.
 const PerPort = 3 * time.Minute
 
-// maxRows is the largest number of rows of a table.
-const maxRows = 65536
+// Largest number of rows of a table, and of ports of one ASIC with those to other ASICs.
+const (
+	maxRows  = 65536
+	maxPorts = 1024
+)
 
 // Tables are the rows of CONFIG_DB by table and key; all values are strings.
 type Tables map[string]map[string]map[string]string
@@ -57,11 +60,18 @@ func Parse(text []byte) (Tables, error) {
 		if err := json.Unmarshal(all[name], &rows); err != nil {
 			return nil, fmt.Errorf("table %s: want an object of rows: %w", name, err)
 		}
-		if len(rows) > maxRows {
-			return nil, fmt.Errorf("table %s: %d rows, want at most %d", name, len(rows), maxRows)
+		most := maxRows
+		if name == "PORT" {
+			most = maxPorts
+		}
+		if len(rows) > most {
+			return nil, fmt.Errorf("table %s: %d rows, want at most %d", name, len(rows), most)
 		}
 		out[name] = make(map[string]map[string]string, len(rows))
 		for key, fields := range rows {
+			if name != "PORT_QOS_MAP" && slices.Contains(bindings(), name) && strings.Count(key, "|") > 1 {
+				return nil, fmt.Errorf("table %s: row %q is about a virtual output queue, want PORT|NUMBER: plans do not support switches of switch_type voq", name, key)
+			}
 			row := make(map[string]string, len(fields))
 			for field, v := range fields {
 				var word string
@@ -149,14 +159,32 @@ func (w *Want) pause() string {
 	return strings.Join(out, ",")
 }
 
-// Op is one operation of a patch (RFC 6902) on CONFIG_DB. Its path names a table and a row.
+// Op is one operation of a patch (RFC 6902) on CONFIG_DB. Its path names a row, or a table that the switch has only with this row.
 type Op struct {
-	Op    string            `json:"op"` // "add", "replace" or "remove"
-	Path  string            `json:"path"`
-	Value map[string]string `json:"value,omitempty"`
+	Op    string // "add", "replace" or "remove"
+	Path  string
+	Value map[string]string // fields of the row; nil with "remove"
+	Table string
+	Key   string
 
-	Table string `json:"-"`
-	Key   string `json:"-"`
+	alone bool // the operation is on the table: it makes the table with the row, or removes both
+}
+
+// MarshalJSON returns the operation as RFC 6902 defines it.
+func (o Op) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value,omitempty"`
+	}{Op: o.Op, Path: o.Path}
+	switch {
+	case o.Value == nil:
+	case o.alone:
+		out.Value = map[string]map[string]string{o.Key: o.Value}
+	default:
+		out.Value = o.Value
+	}
+	return json.Marshal(out)
 }
 
 // Reason says why a plan, or an operation, cannot be applied.
