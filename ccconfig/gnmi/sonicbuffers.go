@@ -113,7 +113,7 @@ func (c *sonic) buffers(ctx context.Context, dev driver.Device, t map[string]tab
 	}
 	for _, lengths := range t["CABLE_LENGTH"] {
 		for port, word := range lengths {
-			if v, err := strconv.Atoi(strings.TrimSuffix(word, "m")); err == nil && v >= 0 && v <= headroom.MaxMetres {
+			if v, ok := headroom.ParseCable(word); ok {
 				b.cables[port] = v
 			}
 		}
@@ -183,11 +183,8 @@ func (b *buffers) applied(t map[string]table) {
 
 // link returns the properties of a port that determine its headroom. Missing ones count as least: the need is then a lower bound.
 func (b *buffers) link(port string) headroom.Link {
-	l := headroom.Link{Rate: speedOf(b.t["PORT"][port]), Metres: b.cables[port], MTU: headroom.DefaultMTU}
-	if v, err := strconv.Atoi(b.t["PORT"][port]["mtu"]); err == nil && v >= 64 && v <= headroom.MaxMTU {
-		l.MTU = v
-	}
-	return l
+	r := b.t["PORT"][port]
+	return headroom.Link{Rate: speedOf(r), Metres: b.cables[port], MTU: headroom.ParseMTU(r["mtu"])}
 }
 
 // bytes returns a field as a number of bytes; 0 if it is missing or invalid.

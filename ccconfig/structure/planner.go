@@ -39,7 +39,7 @@ func newPlanner(t Tables, w Want) *planner {
 	slices.SortFunc(p.ports, byNumber)
 	for _, lengths := range t["CABLE_LENGTH"] {
 		for port, word := range lengths {
-			if v, err := strconv.Atoi(strings.TrimSuffix(word, "m")); err == nil && v >= 0 && v <= headroom.MaxMetres {
+			if v, ok := headroom.ParseCable(word); ok {
 				p.cables[port] = v
 			}
 		}
@@ -79,12 +79,10 @@ func plain(word string) string {
 }
 
 func (p *planner) link(port string) headroom.Link {
-	l := headroom.Link{Metres: p.cables[port], MTU: headroom.DefaultMTU}
-	if v, err := strconv.ParseUint(p.after["PORT"][port]["speed"], 10, 32); err == nil {
+	r := p.after["PORT"][port]
+	l := headroom.Link{Metres: p.cables[port], MTU: headroom.ParseMTU(r["mtu"])}
+	if v, err := strconv.ParseUint(r["speed"], 10, 32); err == nil {
 		l.Rate = quantity.BitRate(v) * quantity.Mbps
-	}
-	if v, err := strconv.Atoi(p.after["PORT"][port]["mtu"]); err == nil && v >= 64 && v <= headroom.MaxMTU {
-		l.MTU = v
 	}
 	return l
 }
