@@ -261,7 +261,7 @@ func (f *findings) memory(b *buffers, most float64) {
 		if v.Ratio <= most {
 			continue
 		}
-		text := fmt.Sprintf("%d lossless priority groups may need %d bytes of headroom together and share the %d of pool %s: %.1f times as much, want at most %.1f: make fewer priorities lossless, enlarge xoff of the pool, or state a greater oversubscription",
+		text := fmt.Sprintf("%d lossless priority groups may need %d bytes of headroom together and share the %d of pool %s: %.1f times as much, want at most %.1f: make fewer priorities lossless, or enlarge xoff of the pool",
 			v.Groups, v.Demand, v.Pool.Size, v.Pool.Name, v.Ratio, most)
 		for _, port := range v.Ports {
 			f.add(FindingHeadroom, port, text)
