@@ -11,6 +11,7 @@ import (
 	"fairlane/agent"
 	"fairlane/ccconfig/nic/adopt"
 	"fairlane/ccconfig/nic/ccalgo"
+	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 )
 
@@ -96,7 +97,7 @@ func (h *Host) evidence(name ccalgo.Name, c *Card, f *PortFound) string {
 	}
 	switch name {
 	case ccalgo.Thor:
-		values(thorDir(f), "ecn_enable", "cc_mode")
+		values(nicfiles.BnxtDir(f.Port), "ecn_enable", "cc_mode")
 		if _, err := h.files.List("sys/kernel/debug/bnxt_re/" + f.PCI + "/cc_config"); err == nil {
 			found += ", parameters in debugfs, which does not report refused writes"
 		}
@@ -112,11 +113,6 @@ func (h *Host) evidence(name ccalgo.Name, c *Card, f *PortFound) string {
 	case ccalgo.DCQCN, ccalgo.Unverified, ccalgo.Programmable, ccalgo.Inactive, ccalgo.Unknown:
 	}
 	return found
-}
-
-// thorDir is the directory of a Broadcom port's parameters in configfs. The driver's device directory in it is made by mkdir.
-func thorDir(f *PortFound) string {
-	return "sys/kernel/config/bnxt_re/" + f.RDMA + "/ports/" + strconv.Itoa(f.RDMAPort) + "/cc"
 }
 
 // otherAlgorithms names the ports whose algorithm is not DCQCN: their parameters of DCQCN are not written.
