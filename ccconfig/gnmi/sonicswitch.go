@@ -48,20 +48,19 @@ func (c *sonicSwitch) single() bool {
 // layout finds the ASICs of the switch.
 func (c *sonicSwitch) layout(ctx context.Context, dev driver.Device) error {
 	type found struct {
-		sonic *sonic
-		t     map[string]table
+		at string // instance
+		t  map[string]table
 	}
 	var all []found
 	look := func(at string) (bool, error) {
-		one := newSONiC(c.s, asicPlace{instance: at})
-		t, err := one.tables(ctx, dev, configDB, "PORT", "DEVICE_METADATA")
+		t, err := newSONiC(c.s, asicPlace{instance: at}).tables(ctx, dev, configDB, "PORT", "DEVICE_METADATA")
 		if err != nil {
 			return false, err
 		}
 		if len(t["PORT"]) == 0 {
 			return false, nil
 		}
-		all = append(all, found{one, t})
+		all = append(all, found{at, t})
 		return true, nil
 	}
 	ok, err := look(instance)
@@ -90,13 +89,13 @@ func (c *sonicSwitch) layout(ctx context.Context, dev driver.Device) error {
 				return fmt.Errorf("%w: %s: port %s is in table PORT of two ASICs, want one", driver.ErrInvalid, dev, name)
 			}
 			names = append(names, name)
-			owners[name] = asicName(f.sonic.at.instance, f.t["DEVICE_METADATA"]["localhost"])
+			owners[name] = asicName(f.at, f.t["DEVICE_METADATA"]["localhost"])
 		}
 	}
 	slices.SortFunc(names, compareNames)
 	views := make([]asicView, len(all))
 	for i, f := range all {
-		views[i] = view(c.s, f.sonic.at.instance, f.t, names, owners, len(all) > 1)
+		views[i] = view(c.s, f.at, f.t, names, owners, len(all) > 1)
 	}
 	if len(names) > driver.MaxSwitchPorts && (len(views) > 1 || views[0].voq()) {
 		return fmt.Errorf("%w: %s has %d front ports, want at most %d", driver.ErrInvalid, dev, len(names), driver.MaxSwitchPorts)
