@@ -23,7 +23,7 @@ const (
 	statusTimeout = 10 * time.Second
 )
 
-// algorithms returns the ports of a probed card with their congestion-control algorithms.
+// algorithms returns the ports of a probed card with their congestion-control algorithms. Those that they have are of the last reading.
 func (h *Host) algorithms(ctx context.Context, c *Card, k *known) []agent.Port {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -36,6 +36,10 @@ func (h *Host) algorithms(ctx context.Context, c *Card, k *known) []agent.Port {
 			s.Evidence = "a virtual function: its physical function has the status of algorithms"
 		case s.Name == ccalgo.Unverified:
 			active, err := h.activeSlots(ctx, f)
+			if was := &out[i].Algorithm; err != nil && !was.Name.IsDCQCN() { // a failed reading does not permit what the last one refused
+				s.Name, s.Evidence = was.Name, was.Evidence
+				break
+			}
 			s.Name, s.Evidence = ccalgo.Status{Active: active, Fixed: k.fixed, Err: err}.Judge()
 		default:
 			s.Evidence = h.evidence(s.Name, c, f)
