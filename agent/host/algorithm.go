@@ -11,6 +11,7 @@ import (
 	"fairlane/agent"
 	"fairlane/ccconfig/nic/adopt"
 	"fairlane/ccconfig/nic/ccalgo"
+	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 )
 
@@ -22,7 +23,7 @@ const (
 	statusTimeout = 10 * time.Second
 )
 
-// algorithms returns the ports of a probed card with their congestion-control algorithms.
+// algorithms returns the ports of a probed card with their congestion-control algorithms. Those that they have are of the last reading.
 func (h *Host) algorithms(ctx context.Context, c *Card, k *known) []agent.Port {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -35,6 +36,10 @@ func (h *Host) algorithms(ctx context.Context, c *Card, k *known) []agent.Port {
 			s.Evidence = "a virtual function: its physical function has the status of algorithms"
 		case s.Name == ccalgo.Unverified:
 			active, err := h.activeSlots(ctx, f)
+			if was := &out[i].Algorithm; err != nil && !was.Name.IsDCQCN() { // a failed reading does not permit what the last one refused
+				s.Name, s.Evidence = was.Name, was.Evidence
+				break
+			}
 			s.Name, s.Evidence = ccalgo.Status{Active: active, Fixed: k.fixed, Err: err}.Judge()
 		default:
 			s.Evidence = h.evidence(s.Name, c, f)
@@ -96,7 +101,7 @@ func (h *Host) evidence(name ccalgo.Name, c *Card, f *PortFound) string {
 	}
 	switch name {
 	case ccalgo.Thor:
-		values(thorDir(f), "ecn_enable", "cc_mode")
+		values(nicfiles.BnxtDir(f.Port), "ecn_enable", "cc_mode")
 		if _, err := h.files.List("sys/kernel/debug/bnxt_re/" + f.PCI + "/cc_config"); err == nil {
 			found += ", parameters in debugfs, which does not report refused writes"
 		}
@@ -112,11 +117,6 @@ func (h *Host) evidence(name ccalgo.Name, c *Card, f *PortFound) string {
 	case ccalgo.DCQCN, ccalgo.Unverified, ccalgo.Programmable, ccalgo.Inactive, ccalgo.Unknown:
 	}
 	return found
-}
-
-// thorDir is the directory of a Broadcom port's parameters in configfs. The driver's device directory in it is made by mkdir.
-func thorDir(f *PortFound) string {
-	return "sys/kernel/config/bnxt_re/" + f.RDMA + "/ports/" + strconv.Itoa(f.RDMAPort) + "/cc"
 }
 
 // otherAlgorithms names the ports whose algorithm is not DCQCN: their parameters of DCQCN are not written.

@@ -104,6 +104,27 @@ func TestTheStatusIsReadAgain(t *testing.T) {
 	}
 }
 
+// A program that fails once must not open a port to parameters of DCQCN.
+func TestAFailedReadingKeepsAnotherAlgorithm(t *testing.T) {
+	t.Parallel()
+	for active, want := range map[string]ccalgo.Name{"1": ccalgo.Programmable, "0": ccalgo.Unverified} {
+		m := newMachine(t, t.TempDir())
+		m.nic(0)
+		now := slots("0 1", active)
+		h := m.open(func(o *Options) { o.Mstreg = now })
+		algorithmOf(t, h)
+		now.mu.Lock()
+		now.answers = nil
+		now.mu.Unlock()
+		for range readsUntilStatus {
+			algorithmOf(t, h)
+		}
+		if got := algorithmOf(t, h); got.Name != want {
+			t.Errorf("slot %s was active: %+v, want %s", active, got, want)
+		}
+	}
+}
+
 // otherNIC replaces the card of nic(0) by one of another vendor.
 func (m *machine) otherNIC(driver, pciID string) {
 	m.nic(0)

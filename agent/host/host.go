@@ -232,6 +232,9 @@ func (h *Host) NICs(ctx context.Context) ([]agent.NIC, error) {
 			// Unchanged back ends do not require a new Device.
 			if n := h.probe(ctx, c); !slices.Equal(n.findings, k.findings) {
 				n.signature = now
+				for i := range min(len(n.nic.Ports), len(k.nic.Ports)) {
+					n.nic.Ports[i].Algorithm = k.nic.Ports[i].Algorithm
+				}
 				n.nic.Ports = h.algorithms(ctx, c, n)
 				k, h.cards[c.Name] = n, n
 			}

@@ -258,7 +258,7 @@ func (p *prober) accessor(b nicparam.Backend, f *PortFound) (a nicfiles.Accessor
 		why = "rdma_cm in configfs"
 	case nicparam.Bnxt:
 		a, err = p.bnxt(f)
-		why = "congestion control of Broadcom in configfs, /" + thorDir(f)
+		why = "congestion control of Broadcom in configfs, /" + nicfiles.BnxtDir(f.Port)
 	case nicparam.Devlink, nicparam.Link:
 		a, why := p.share(b, f)
 		return p.underHolder(a, f), why
@@ -286,9 +286,8 @@ func (p *prober) bnxt(f *PortFound) (nicfiles.Accessor, error) {
 	if !p.caps.Bnxt {
 		return nil, errors.New("the NIC is not one of Broadcom")
 	}
-	const root = "sys/kernel/config/bnxt_re"
-	if _, missing := p.files.List(root); missing != nil {
-		return nil, errors.New("/" + root + " is not there: mount configfs at /sys/kernel/config and load Broadcom's own driver; the kernel's driver does not report refused writes")
+	if _, missing := p.files.List(nicfiles.BnxtRoot); missing != nil {
+		return nil, errors.New("/" + nicfiles.BnxtRoot + " is not there: mount configfs at /sys/kernel/config and load Broadcom's own driver; the kernel's driver does not report refused writes")
 	}
 	if !p.options.ReadOnly {
 		if err := nicfiles.MakeBnxt(p.files, f.Port); err != nil {

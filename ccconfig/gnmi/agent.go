@@ -248,6 +248,9 @@ func (a *agent) identity(ctx context.Context, dev driver.Device, at place) (boot
 		paths = append(paths, at.algorithmPaths()...)
 	}
 	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, paths})
+	if status.Code(err) == codes.NotFound { // another release of the agent reports other leaves
+		return "", id, nil, errMoved
+	}
 	if err != nil {
 		return "", id, nil, a.s.classify(ctx, "identity", dev, err)
 	}

@@ -17,9 +17,12 @@ func (p *place) algorithmPaths() []gnmitree.Path {
 	return []gnmitree.Path{port.Child("algorithm"), port.Child("algorithm-evidence"), card.Child("driver"), card.Child("device")}
 }
 
+// maxEvidence bounds what a host states as the evidence of an algorithm, bytes.
+const maxEvidence = 512
+
 // algorithm stores the congestion-control algorithm of the port, if the host reports one.
 func (o *observed) algorithm(answers []answer) {
-	s := ccalgo.State{NetDev: o.netDev}
+	s := ccalgo.State{NetDev: nicparam.Clip(o.netDev)}
 	for _, a := range answers {
 		for _, u := range a.updates {
 			at, err := pathOf(a.prefix, u)
@@ -31,11 +34,11 @@ func (o *observed) algorithm(answers []answer) {
 			case "algorithm":
 				s.Name = ccalgo.Name(nicparam.Clip(text))
 			case "algorithm-evidence":
-				s.Evidence = text
+				s.Evidence = text[:min(len(text), maxEvidence)]
 			case "driver":
-				s.Driver = ccalgo.Bare(text)
+				s.Driver = nicparam.Clip(ccalgo.Bare(text))
 			case "device":
-				s.Model = text
+				s.Model = nicparam.Clip(text)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package gnmi_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"fairlane/ccconfig/driver"
@@ -71,5 +72,23 @@ func TestTheAlgorithmIsReadWithEachAccess(t *testing.T) {
 	}
 	if slices.ContainsFunc(items, func(x prereq.Item) bool { return x.ID == prereq.Reaction || x.ID == prereq.PriorityMask }) {
 		t.Errorf("parameters of DCQCN are prerequisites of another algorithm: %+v", items)
+	}
+}
+
+// An agent of an earlier release may replace one that reports algorithms, while its host and the session go on.
+func TestAnAgentThatNoLongerReportsAlgorithmsIsRead(t *testing.T) {
+	t.Parallel()
+	r, a, devs := twoPorts(t)
+	a.reports(ccalgo.DCQCN, strings.Repeat("x", 100))
+	d := r.driver(t, gnmi.Agent)
+	got, err := d.Read(t.Context(), devs[0])
+	if err != nil || got.NIC.Algorithm == nil || len(got.NIC.Algorithm.Driver) > 70 {
+		t.Fatalf("%+v, %v", got.NIC, err)
+	}
+	a.mu.Lock()
+	a.extra = nil
+	a.mu.Unlock()
+	if got, err = d.Read(t.Context(), devs[0]); err != nil || got.NIC.Algorithm != nil {
+		t.Errorf("%+v, %v", got.NIC, err)
 	}
 }

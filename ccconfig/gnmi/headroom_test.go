@@ -69,8 +69,8 @@ func TestPreflightOfLosslessTraffic(t *testing.T) {
 			c["PORT_QOS_MAP"]["Ethernet4"]["dot1p_to_tc_map"] = "P"
 		}, roce, "trust-mixed Ethernet4", "both dscp_to_tc_map AZURE and dot1p_to_tc_map P"},
 		"a limit of the ASIC": {func(s *fakeSwitch, _ tables) {
-			s.dbs["STATE_DB"] = tables{"BUFFER_MAX_PARAM_TABLE": {"Ethernet0": {"max_headroom_size": "184000"}, "Ethernet4": {"max_headroom_size": "185000"}}}
-		}, roce, "headroom-short Ethernet0", "take 184320 bytes of headroom and the ASIC permits 184000"},
+			s.dbs["STATE_DB"] = tables{"BUFFER_MAX_PARAM_TABLE": {"Ethernet0": {"max_headroom_size": "18000"}, "Ethernet4": {"max_headroom_size": "19000"}}}
+		}, roce, "headroom-short Ethernet0", "take 18432 bytes of headroom and the ASIC permits 18000"},
 		"computed profiles, of which one was refused": {func(s *fakeSwitch, c tables) {
 			c["BUFFER_PG"]["Ethernet0|3"], c["BUFFER_PG"]["Ethernet4|3"] = fields{"profile": "NULL"}, fields{"profile": "NULL"}
 			s.dbs["APPL_DB"] = tables{
@@ -122,7 +122,7 @@ func TestHeadroomOfASimulatedSwitch(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	p := got.Ports[1]
-	if p.Port != "Ethernet4" || p.Link.Rate != 100*quantity.Gbps || p.Link.Metres != 5 || p.Link.MTU != 9100 || !slices.Equal(p.Priorities, []uint8{3}) || !slices.Equal(p.Groups, []uint8{3}) || p.Reserved != 184320 {
+	if p.Port != "Ethernet4" || p.Link.Rate != 100*quantity.Gbps || p.Link.Metres != 5 || p.Link.MTU != 9100 || !slices.Equal(p.Priorities, []uint8{3}) || !slices.Equal(p.Groups, []uint8{3}) || p.Reserved != 18432 {
 		t.Errorf("port %+v", p)
 	}
 	w.Edit("CABLE_LENGTH", "AZURE", map[string]string{"Ethernet0": "5m", "Ethernet4": "40m", "Ethernet8": "2000m"})

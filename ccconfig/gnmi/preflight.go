@@ -52,7 +52,8 @@ func (f *findings) nameless(s *session) {
 	}
 }
 
-func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
+// preflight adds the deviations of an ASIC, and returns the names of its ports.
+func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expectation, out *findings) ([]string, error) {
 	t, err := c.tables(ctx, dev, configDB, preflightTables()...)
 	if err != nil {
 		return nil, err
@@ -91,8 +92,6 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expe
 	if err := c.verifyWeights(ctx, dev, m); err != nil {
 		return nil, err
 	}
-	var out findings
-	out.nameless(c.s)
 	b, err := c.buffers(ctx, dev, t, ports)
 	if err != nil {
 		return nil, err
@@ -107,7 +106,7 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, classes []Expe
 	if c.guarded() {
 		out.add(FindingGuarded, "", fmt.Sprintf("the switch has refused changes of WRED profiles but to %s: pre-provision the others, or extend its guard list", m.stockName()))
 	}
-	return out.listed(ports), nil
+	return ports, nil
 }
 
 // sonic adds the deviations in a switch's tables. linked contains the ports without a row in PORT_QOS_MAP and those whose queue
@@ -123,7 +122,7 @@ func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]
 	}
 	f.rows(m, t)
 	f.unmarked(append(m.observed(), m.proven...), names, x.Queue, func(port string) bool {
-		_, twice := m.twice[fmt.Sprintf("%s|%d", port, x.Queue)]
+		_, twice := m.twice[m.at.key(port, x.Queue)]
 		return twice || !linked[port]
 	})
 	f.broken(m.markingState.profiles)

@@ -25,17 +25,21 @@ const guardMemory = 10 * time.Minute
 
 // sonic is the dialect of switches with SONiC's native paths.
 type sonic struct {
-	s       *session
-	at      asicPlace
-	refused time.Time // time of the last rejection of a profile by the guard; zero means never
-	counts  *counterMemory
+	s      *session
+	at     asicPlace
+	counts *counterMemory
+	*writeMemory
+}
 
-	unweighed time.Time // time of the last rejection of a weight; zero means never
-	weighed   time.Time // time of the last change of a weight
+// writeMemory is what writes to an ASIC have shown. Zero times mean never.
+type writeMemory struct {
+	refused   time.Time // of the last rejection of a profile by the guard
+	unweighed time.Time // of the last rejection of a weight
+	weighed   time.Time // of the last change of a weight
 }
 
 func newSONiC(s *session, at asicPlace) *sonic {
-	return &sonic{s: s, at: at, counts: newCounterMemory()}
+	return &sonic{s: s, at: at, counts: newCounterMemory(), writeMemory: &writeMemory{}}
 }
 
 // guarded reports whether the switch is known to reject new profiles.

@@ -3,6 +3,7 @@ package gnmi_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"fairlane/ccconfig/driver"
@@ -133,6 +134,18 @@ func TestReadingSwitchesWithSeveralASICs(t *testing.T) {
 		if got := findingLines(t, name, found); err != nil || got != "pfc-off Ethernet12" {
 			t.Errorf("%s: findings %q: %v", name, got, err)
 		}
+		c.asics[1].config(func(tt tables) { tt["PORT_QOS_MAP"]["Ethernet8"]["pfc_enable"] = "" })
+		found, err = d.Preflight(t.Context(), dev, roce)
+		if got := findingLines(t, name, found); err != nil || got != "pfc-off Ethernet8,Ethernet12" || strings.Contains(found[0].Text, "all ports") {
+			t.Errorf("%s: all ports of one ASIC: findings %q, %+v: %v", name, got, found, err)
+		}
+		c.asics[0].config(func(tt tables) {
+			tt["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"], tt["PORT_QOS_MAP"]["Ethernet4"]["pfc_enable"] = "", ""
+		})
+		found, err = d.Preflight(t.Context(), dev, roce)
+		if got := findingLines(t, name, found); err != nil || got != "pfc-off Ethernet0,Ethernet4,Ethernet8,Ethernet12" || !strings.HasPrefix(found[0].Text, "on all ports") {
+			t.Errorf("%s: all ports: findings %q, %+v: %v", name, got, found, err)
+		}
 		list, err := d.QueueCounters(t.Context(), dev, 3)
 		if err != nil || len(list) != 4 || list[0].Port != 1 || list[3].Port != 4 || list[3].Octets == nil {
 			t.Errorf("%s: counters %+v: %v", name, list, err)
@@ -152,5 +165,71 @@ func TestReadingSwitchesWithSeveralASICs(t *testing.T) {
 		dev.Ports = 5
 		_, err = d.Read(t.Context(), dev)
 		refused(t, name, err, driver.ErrInvalid, "4 front ports on 2 ASICs, want the 5")
+	}
+}
+
+// TestAnAddedPortIsWrittenByItsNumber splits the first port of a switch: the ports after it get other numbers.
+func TestAnAddedPortIsWrittenByItsNumber(t *testing.T) {
+	t.Parallel()
+	for name, voq := range map[string]bool{"multi-asic": false, "voq": true} {
+		_, c, d, dev := oneChassis(t, voq)
+		if _, err := d.Read(t.Context(), dev); err != nil {
+			t.Fatal(err)
+		}
+		key := strings.Replace(c.key(0, 3), "Ethernet0", "Ethernet2", 1)
+		for i, a := range c.asics {
+			a.config(func(tt tables) {
+				if i == 0 {
+					tt["PORT"]["Ethernet2"] = map[string]string{"speed": "100000"}
+				}
+				tt["SCHEDULER"]["own.new"] = map[string]string{"type": "DWRR", "weight": "10"}
+				if i == 0 || voq {
+					tt["QUEUE"][key] = map[string]string{"scheduler": "own.new", "wred_profile": "AZURE_LOSSLESS"}
+				}
+			})
+		}
+		dev.Ports = 5
+		want, err := d.Read(t.Context(), dev)
+		if err != nil || len(want.Queues.Marking) != 5 {
+			t.Fatalf("%s: read %+v: %v", name, want.Queues, err)
+		}
+		want.Queues.Weights = []qos.QueueWeight{{Port: 2, Queue: 3, Weight: 33}}
+		if _, err := d.Apply(t.Context(), dev, want); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		c.asics[0].config(func(tt tables) {
+			if got := tt["SCHEDULER"]["own.new"]["weight"] + " " + tt["SCHEDULER"]["own.1"]["weight"]; got != "33 10" {
+				t.Errorf("%s: weights of the new port and of the next one: %s, want 33 10", name, got)
+			}
+		})
+		// A port that another replaces keeps the number of ports.
+		c.asics[0].config(func(tt tables) {
+			tt["PORT"]["Ethernet1"] = tt["PORT"]["Ethernet2"]
+			delete(tt["PORT"], "Ethernet2")
+			delete(tt["QUEUE"], key)
+		})
+		want.Queues.Weights[0].Weight = 34
+		if r, err := d.Apply(t.Context(), dev, want); err == nil {
+			t.Errorf("%s: the weight of a queue without a scheduler was set: %v", name, r)
+		}
+	}
+}
+
+func TestRefusedProfilesOfVOQSwitchesAreFound(t *testing.T) {
+	t.Parallel()
+	_, c, d, dev := oneChassis(t, true)
+	c.asics[0].config(func(tt tables) {
+		c.asics[0].guarded = true
+		tt["BUFFER_PROFILE"]["out"] = map[string]string{"pool": "egress_lossy_pool", "size": "0"}
+		tt["BUFFER_QUEUE"] = map[string]map[string]string{c.key(1, 3): {"profile": "out"}}
+	})
+	want := queues(marked(1, 3, 100), marked(2, 3, 200), marked(3, 3, 100), marked(4, 3, 100))
+	want.Queues.Weights = weightsOf(t, d, dev)
+	if r, err := d.Apply(t.Context(), dev, want); err == nil {
+		t.Fatalf("the guard accepted a new profile: %v", r)
+	}
+	found, err := d.Preflight(t.Context(), dev, roce)
+	if got := findingLines(t, "guarded", found); err != nil || got != "queue-lossy Ethernet4; wred-guarded" {
+		t.Errorf("findings %q: %v", got, err)
 	}
 }

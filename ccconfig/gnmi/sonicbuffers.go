@@ -32,7 +32,7 @@ type PortHeadroom struct {
 	Priorities []uint8       // with pause, ascending; empty means a lossy port
 	Groups     []uint8       // priority groups with headroom, ascending
 	Most       int64         // bytes of headroom that the ASIC permits on the port; 0 means not reported
-	Reserved   int64         // bytes that the profiles of the groups take
+	Reserved   int64         // bytes that the profiles of the groups take on the port
 }
 
 // Headroom reads the priority groups of a switch and compares their needs with the memory. It returns driver.ErrUnsupported for
@@ -47,7 +47,7 @@ func (d *Driver) Headroom(ctx context.Context, dev driver.Device) (Headroom, err
 	if !ok {
 		return Headroom{}, fmt.Errorf("%w: %s: OpenConfig has no model of priority groups", driver.ErrUnsupported, dev)
 	}
-	if err := c.begin(ctx, dev); err != nil {
+	if err := c.begin(ctx, dev, false); err != nil {
 		return Headroom{}, err
 	}
 	var out Headroom
@@ -97,6 +97,7 @@ type pgRow struct {
 // buffers is the memory of a switch for lossless traffic.
 type buffers struct {
 	t      map[string]table
+	at     asicPlace
 	names  []string
 	groups map[string]map[uint8]pgRow // by port and group
 	cables map[string]int             // metres
@@ -106,13 +107,13 @@ type buffers struct {
 
 // buffers parses the tables of buffers. Where the switch computes profiles itself, it reads those that are in force.
 func (c *sonic) buffers(ctx context.Context, dev driver.Device, t map[string]table, names []string) (*buffers, error) {
-	b := &buffers{t: t, names: names, groups: map[string]map[uint8]pgRow{}, cables: map[string]int{}, known: len(t["BUFFER_PG"]) > 0}
+	b := &buffers{t: t, at: c.at, names: names, groups: map[string]map[uint8]pgRow{}, cables: map[string]int{}, known: len(t["BUFFER_PG"]) > 0}
 	if !b.known {
 		return b, nil
 	}
 	for _, lengths := range t["CABLE_LENGTH"] {
 		for port, word := range lengths {
-			if v, err := strconv.Atoi(strings.TrimSuffix(word, "m")); err == nil && v >= 0 && v <= headroom.MaxMetres {
+			if v, ok := headroom.ParseCable(word); ok {
 				b.cables[port] = v
 			}
 		}
@@ -182,11 +183,8 @@ func (b *buffers) applied(t map[string]table) {
 
 // link returns the properties of a port that determine its headroom. Missing ones count as least: the need is then a lower bound.
 func (b *buffers) link(port string) headroom.Link {
-	l := headroom.Link{Rate: speedOf(b.t["PORT"][port]), Metres: b.cables[port], MTU: headroom.DefaultMTU}
-	if v, err := strconv.Atoi(b.t["PORT"][port]["mtu"]); err == nil && v >= 64 && v <= headroom.MaxMTU {
-		l.MTU = v
-	}
-	return l
+	r := b.t["PORT"][port]
+	return headroom.Link{Rate: speedOf(r), Metres: b.cables[port], MTU: headroom.ParseMTU(r["mtu"])}
 }
 
 // bytes returns a field as a number of bytes; 0 if it is missing or invalid.
@@ -230,7 +228,7 @@ func (b *buffers) report() Headroom {
 		for _, g := range b.lossless(name) {
 			out.Groups = append(out.Groups, g)
 			p.Groups = append(p.Groups, g.Number)
-			p.Reserved += g.XOff + b.groups[name][g.Number].fields.bytes("size")
+			p.Reserved += b.groups[name][g.Number].fields.bytes("size") // SONiC's own check adds no xoff, which size contains or a pool has
 		}
 		out.Ports = append(out.Ports, p)
 	}
@@ -263,7 +261,7 @@ func (f *findings) memory(b *buffers, most float64) {
 		if v.Ratio <= most {
 			continue
 		}
-		text := fmt.Sprintf("%d lossless priority groups may need %d bytes of headroom together and share the %d of pool %s: %.1f times as much, want at most %.1f: make fewer priorities lossless, enlarge xoff of the pool, or state a greater oversubscription",
+		text := fmt.Sprintf("%d lossless priority groups may need %d bytes of headroom together and share the %d of pool %s: %.1f times as much, want at most %.1f: make fewer priorities lossless, or enlarge xoff of the pool",
 			v.Groups, v.Demand, v.Pool.Size, v.Pool.Name, v.Ratio, most)
 		for _, port := range v.Ports {
 			f.add(FindingHeadroom, port, text)
@@ -296,13 +294,16 @@ func (f *findings) group(b *buffers, port, tc string, priority uint8) {
 
 // egress adds a finding if the egress buffer of a lossless queue drops packets.
 func (f *findings) egress(b *buffers, port, queue string) {
-	for key, r := range b.t["BUFFER_QUEUE"] {
+	n, err := strconv.Atoi(queue)
+	if err != nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.t["BUFFER_QUEUE"])) {
 		ports, low, high, err := parseQueueKey(key)
-		n, err2 := strconv.Atoi(queue)
-		if err != nil || err2 != nil || !slices.Contains(ports, port) || n < low || n > high {
+		if err != nil || n < low || n > high || !slices.ContainsFunc(ports, func(p string) bool { name, ok := b.at.front(p); return ok && name == port }) {
 			continue
 		}
-		profile := r.name("profile")
+		profile := b.t["BUFFER_QUEUE"][key].name("profile")
 		if pool := b.t["BUFFER_PROFILE"][profile].name("pool"); strings.Contains(pool, "lossy") {
 			f.add(FindingLossyQueue, port, fmt.Sprintf("queue %s is to be lossless and has profile %s of pool %s, which drops packets: refer to a profile of the lossless pool in BUFFER_QUEUE", queue, profile, pool))
 		}

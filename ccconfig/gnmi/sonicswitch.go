@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
@@ -21,7 +23,12 @@ type sonicSwitch struct {
 	s     *session
 	asics []asicView // nil until known
 	bare  bool       // the switch showed no ports, so that its ASICs are not known yet
+	known time.Time  // time at which the ASICs were found
 }
+
+// layoutAge is the time for which the ports of the ASICs are assumed not to change, except before writes. The switch splits and joins ports at
+// run time, which changes the numbers of others.
+const layoutAge = time.Minute
 
 // asicView is an ASIC of a switch.
 type asicView struct {
@@ -38,26 +45,22 @@ func (c *sonicSwitch) single() bool {
 	return len(c.asics) == 1 && c.asics[0].queues == c.asics[0].local
 }
 
-// layout finds the ASICs of the switch, once.
+// layout finds the ASICs of the switch.
 func (c *sonicSwitch) layout(ctx context.Context, dev driver.Device) error {
-	if c.asics != nil && !c.bare {
-		return nil
-	}
 	type found struct {
-		sonic *sonic
-		t     map[string]table
+		at string // instance
+		t  map[string]table
 	}
 	var all []found
 	look := func(at string) (bool, error) {
-		one := newSONiC(c.s, asicPlace{instance: at})
-		t, err := one.tables(ctx, dev, configDB, "PORT", "DEVICE_METADATA")
+		t, err := newSONiC(c.s, asicPlace{instance: at}).tables(ctx, dev, configDB, "PORT", "DEVICE_METADATA")
 		if err != nil {
 			return false, err
 		}
 		if len(t["PORT"]) == 0 {
 			return false, nil
 		}
-		all = append(all, found{one, t})
+		all = append(all, found{at, t})
 		return true, nil
 	}
 	ok, err := look(instance)
@@ -82,17 +85,30 @@ func (c *sonicSwitch) layout(ctx context.Context, dev driver.Device) error {
 	owners := map[string]string{}
 	for _, f := range all {
 		for _, name := range portNames(f.t["PORT"]) {
+			if _, twice := owners[name]; twice {
+				return fmt.Errorf("%w: %s: port %s is in table PORT of two ASICs, want one", driver.ErrInvalid, dev, name)
+			}
 			names = append(names, name)
-			owners[name] = asicName(f.sonic.at.instance, f.t["DEVICE_METADATA"]["localhost"])
+			owners[name] = asicName(f.at, f.t["DEVICE_METADATA"]["localhost"])
 		}
 	}
 	slices.SortFunc(names, compareNames)
 	views := make([]asicView, len(all))
 	for i, f := range all {
-		views[i] = view(c.s, f.sonic.at.instance, f.t, names, owners, len(all) > 1)
+		views[i] = view(c.s, f.at, f.t, names, owners, len(all) > 1)
 	}
-	c.asics = views
+	if len(names) > driver.MaxSwitchPorts && (len(views) > 1 || views[0].voq()) {
+		return fmt.Errorf("%w: %s has %d front ports, want at most %d", driver.ErrInvalid, dev, len(names), driver.MaxSwitchPorts)
+	}
+	if c.known = time.Now(); !slices.EqualFunc(c.asics, views, asicView.same) { // equal ones keep what they remember
+		c.asics = views
+	}
 	return nil
+}
+
+// same reports whether two views have the same ports.
+func (v asicView) same(o asicView) bool {
+	return slices.Equal(v.ports, o.ports) && reflect.DeepEqual(v.local.at, o.local.at) && reflect.DeepEqual(v.queues.at, o.queues.at)
 }
 
 // asicName returns the name of an ASIC in keys of virtual output queues.
@@ -124,6 +140,7 @@ func view(s *session, at string, t map[string]table, names []string, owners map[
 		all := place
 		all.names = names
 		v.local, v.queues = newSONiC(s, place), newSONiC(s, all)
+		v.local.writeMemory = v.queues.writeMemory
 		return v
 	}
 	v.local = newSONiC(s, place)
@@ -141,22 +158,27 @@ func (v *asicView) on(dev driver.Device) driver.Device {
 	return dev
 }
 
-// begin finds the ASICs, and verifies that they have the ports of the inventory.
-func (c *sonicSwitch) begin(ctx context.Context, dev driver.Device) error {
-	if err := c.layout(ctx, dev); err != nil {
-		return err
+// begin finds the ASICs, and verifies that they have the ports of the inventory. Their ports may be layoutAge old, except for writes.
+func (c *sonicSwitch) begin(ctx context.Context, dev driver.Device, writes bool) error {
+	global := c.single() && !c.bare && c.asics[0].local.at.instance == instance // whose ports are read with each access
+	due := writes || c.bare || time.Since(c.known) >= layoutAge || c.frontPorts() < dev.Ports
+	if due && !global {
+		if err := c.layout(ctx, dev); err != nil {
+			return err
+		}
 	}
-	if c.single() {
-		return nil
+	if n := c.frontPorts(); n < dev.Ports && !c.single() {
+		return fmt.Errorf("%w: %s has %d front ports on %d ASICs, want the %d of the inventory", driver.ErrInvalid, dev, n, len(c.asics), dev.Ports)
 	}
+	return nil
+}
+
+func (c *sonicSwitch) frontPorts() int {
 	n := 0
 	for i := range c.asics {
 		n += len(c.asics[i].ports)
 	}
-	if n < dev.Ports {
-		return fmt.Errorf("%w: %s has %d front ports on %d ASICs, want the %d of the inventory", driver.ErrInvalid, dev, n, len(c.asics), dev.Ports)
-	}
-	return nil
+	return n
 }
 
 // voq reports whether each ASIC has queues for the ports of all.
@@ -187,7 +209,7 @@ func (v *asicView) queueNumber(p ident.PortNum) ident.PortNum {
 }
 
 func (c *sonicSwitch) capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
-	if err := c.begin(ctx, dev); err != nil {
+	if err := c.begin(ctx, dev, false); err != nil {
 		return driver.Capabilities{}, err
 	}
 	if c.single() {
@@ -216,7 +238,7 @@ func (c *sonicSwitch) capabilities(ctx context.Context, dev driver.Device) (driv
 
 // read returns the marking that every ASIC with a queue for the port has, and the weights of the ASIC that owns the port.
 func (c *sonicSwitch) read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
-	if err := c.begin(ctx, dev); err != nil {
+	if err := c.begin(ctx, dev, false); err != nil {
 		return driver.Settings{}, err
 	}
 	if c.single() {
@@ -271,7 +293,7 @@ func (v *asicView) part(want *driver.QueueState) *driver.QueueState {
 
 // apply plans the changes of all ASICs, and then sends one Set to each. An ASIC that fails stops the rest.
 func (c *sonicSwitch) apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
-	if err := c.begin(ctx, dev); err != nil {
+	if err := c.begin(ctx, dev, true); err != nil {
 		return driver.Receipt{}, driver.Unsent(err)
 	}
 	if c.single() {
@@ -325,10 +347,12 @@ func (r *mergedReceipt) add(of driver.Receipt, number func(ident.PortNum) ident.
 }
 
 func (c *sonicSwitch) preflight(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
-	if err := c.begin(ctx, dev); err != nil {
+	if err := c.begin(ctx, dev, false); err != nil {
 		return nil, err
 	}
-	var out []Finding
+	var out findings
+	var ports []string
+	out.nameless(c.s)
 	for i := range c.asics {
 		v, on := &c.asics[i], dev
 		if !c.single() {
@@ -337,53 +361,54 @@ func (c *sonicSwitch) preflight(ctx context.Context, dev driver.Device, classes 
 		if on.Ports == 0 {
 			continue
 		}
-		list, err := v.local.preflight(ctx, on, classes)
+		names, err := v.local.preflight(ctx, on, classes, &out)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range list {
-			if !slices.ContainsFunc(out, func(have Finding) bool { return have.Code == f.Code && have.Text == f.Text }) {
-				out = append(out, f)
-			}
-		}
+		ports = append(ports, names...)
 	}
-	uneven, err := c.uneven(ctx, dev, classes)
-	return append(out, uneven...), err
+	if err := c.uneven(ctx, dev, classes, &out); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(ports, compareNames)
+	for i := range out.list {
+		slices.SortFunc(out.list[i].Ports, compareNames)
+	}
+	return out.listed(ports), nil
 }
 
-// uneven returns findings of queues that some ASICs mark and others do not, or not alike.
-func (c *sonicSwitch) uneven(ctx context.Context, dev driver.Device, classes []Expectation) ([]Finding, error) {
+// uneven adds queues that some ASICs mark and others do not, or not alike.
+func (c *sonicSwitch) uneven(ctx context.Context, dev driver.Device, classes []Expectation, out *findings) error {
 	if len(c.asics) < 2 || !c.asics[0].voq() {
-		return nil, nil
+		return nil
 	}
 	by := make([]map[queueKey]ecn.Marking, len(c.asics))
 	var names []string
 	for i := range c.asics {
 		m, err := c.asics[i].queues.survey(ctx, dev)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		names, by[i] = m.ports, map[queueKey]ecn.Marking{}
 		for _, q := range m.observed() {
 			by[i][queueKey{q.Port, q.Queue}] = q.Marking
 		}
 	}
-	var f findings
 	for port := 1; port <= dev.Ports; port++ {
 		for _, x := range classes {
 			k := queueKey{ident.PortNum(port), x.Queue} // at most MaxSwitchPorts
 			for i := range by {
 				if by[i][k] != by[0][k] {
-					f.add(FindingVOQ, names[port-1], fmt.Sprintf("queue %d has other marking on %s than on %s, so that packets are marked by where they enter: set the profile of the queue on every ASIC", x.Queue, c.asics[i].queues.at.instance, c.asics[0].queues.at.instance))
+					out.add(FindingVOQ, names[port-1], fmt.Sprintf("queue %d has other marking on %s than on %s, so that packets are marked by where they enter: set the profile of the queue on every ASIC", x.Queue, c.asics[i].queues.at.instance, c.asics[0].queues.at.instance))
 				}
 			}
 		}
 	}
-	return f.listed(names[:dev.Ports]), nil
+	return nil
 }
 
 func (c *sonicSwitch) scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error) {
-	if err := c.begin(ctx, dev); err != nil {
+	if err := c.begin(ctx, dev, false); err != nil {
 		return nil, err
 	}
 	if c.single() {
@@ -407,7 +432,7 @@ func (c *sonicSwitch) scheduling(ctx context.Context, dev driver.Device) ([]Port
 
 // count reads the counters of the ASIC that owns a port: on other ASICs a virtual output queue counts no marks.
 func (c *sonicSwitch) count(ctx context.Context, dev driver.Device, port ident.PortNum, queues []uint8) ([]QueueReading, error) {
-	if err := c.begin(ctx, dev); err != nil {
+	if err := c.begin(ctx, dev, false); err != nil {
 		return nil, err
 	}
 	if c.single() {

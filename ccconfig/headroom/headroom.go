@@ -4,9 +4,10 @@ package headroom
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"fairlane/internal/quantity"
 )
@@ -17,6 +18,7 @@ const DefaultMTU = 9100
 // Limits of a link.
 const (
 	MaxMetres = 40000 // 40 km
+	minMTU    = 64
 	MaxMTU    = 9216
 )
 
@@ -24,32 +26,30 @@ const (
 // since not all ports are paused at once; a ratio of 1 never loses a packet.
 const Oversubscription = 3
 
-// Speed of signals in a cable, in m/s, and constant parts of the need: the frame with the pause, and the delay of its sender.
 const (
-	signalSpeed = 198e6
-	ownDelay    = 819
-	quantum     = 64 // a pause quantum is 512 bits
-	kilo        = 1024
+	signalSpeed = 198e6 // of signals in a cable, m/s
+	pauseFrame  = 64    // bytes
 )
 
 // Link is the part of a port that determines its headroom.
 type Link struct {
-	Rate   quantity.BitRate
-	Metres int // cable length
-	MTU    int // largest frame of the port
+	Rate   quantity.BitRate // 0 if unknown
+	Metres int              // cable length, 0 to MaxMetres; 0 if unknown
+	MTU    int              // largest frame of the port, minMTU to MaxMTU
 }
 
-// Validate returns an error that names the value out of range.
-func (l Link) Validate() error {
-	switch {
-	case l.Rate <= 0:
-		return fmt.Errorf("rate %s, want more than 0", l.Rate)
-	case l.Metres < 0 || l.Metres > MaxMetres:
-		return fmt.Errorf("cable of %d m, want 0 to %d", l.Metres, MaxMetres)
-	case l.MTU < 64 || l.MTU > MaxMTU:
-		return fmt.Errorf("MTU %d, want 64 to %d", l.MTU, MaxMTU)
+// ParseCable parses a cable length, such as "40m"; false if it is out of range.
+func ParseCable(word string) (metres int, ok bool) {
+	v, err := strconv.Atoi(strings.TrimSuffix(word, "m"))
+	return v, err == nil && v >= 0 && v <= MaxMetres
+}
+
+// ParseMTU parses the largest frame of a port. It returns DefaultMTU for a value out of range.
+func ParseMTU(word string) int {
+	if v, err := strconv.Atoi(word); err == nil && v >= minMTU && v <= MaxMTU {
+		return v
 	}
-	return nil
+	return DefaultMTU
 }
 
 // cable returns the bytes that are in the cable in both directions.
@@ -60,74 +60,8 @@ func (l Link) cable() float64 {
 // Floor returns the need without the reaction time of the peer and without cells: one frame that delays the pause, one frame that the peer has
 // started, and the cable in both directions. With less, a lossless group loses packets on any ASIC. Vendors' profiles are above it.
 func (l Link) Floor() int64 {
-	return int64(math.Ceil(2*float64(l.MTU) + l.cable() + quantum))
+	return int64(math.Ceil(2*float64(l.MTU) + l.cable() + pauseFrame))
 }
-
-// Family is an ASIC family whose formula is public.
-type Family uint8
-
-// Families. Formulas of other ASICs are not public: their profiles are compared with Floor only.
-const (
-	Unknown   Family = 0
-	Spectrum1 Family = 1
-	Spectrum2 Family = 2
-	Spectrum3 Family = 3
-	Spectrum4 Family = 4
-	Spectrum5 Family = 5
-	Spectrum6 Family = 6
-)
-
-// cell returns the size of a buffer cell.
-func (f Family) cell() int {
-	switch f {
-	case Spectrum1:
-		return 96
-	case Spectrum2, Spectrum3:
-		return 144
-	case Spectrum4, Spectrum5:
-		return 192
-	case Spectrum6:
-		return 256
-	case Unknown:
-	}
-	return 0
-}
-
-// peerQuanta returns the reaction time of the peer in pause quanta, by the rate of the link.
-func peerQuanta(rate quantity.BitRate) int {
-	switch {
-	case rate <= 100*quantity.Gbps:
-		return 394
-	case rate <= 200*quantity.Gbps:
-		return 453
-	}
-	return 905
-}
-
-// Need returns the vendor's formula for a group whose traffic consists of small packets only, which fill cells worst. frame is the
-// largest frame of lossless traffic. It returns false for a family without a public formula.
-func (f Family) Need(l Link, frame int) (int64, bool) {
-	cell := f.cell()
-	if cell == 0 {
-		return 0, false
-	}
-	worst := math.Ceil(float64(cell) / 64)
-	if cell <= 128 {
-		worst = math.Ceil(2 * float64(cell) / float64(cell+1))
-	}
-	sum := float64(l.MTU) + l.cable() + ownDelay + float64(peerQuanta(l.Rate)*quantum)
-	if f == Spectrum4 || f == Spectrum5 {
-		sum += 15 * float64(l.Rate) / float64(quantity.Gbps)
-	}
-	need := ceil(float64(frame) + sum*worst)
-	if f == Spectrum6 {
-		need += 18 * kilo
-	}
-	return need, true
-}
-
-// ceil rounds up to a multiple of 1024.
-func ceil(v float64) int64 { return int64(math.Ceil(v/kilo)) * kilo }
 
 // Group is a lossless priority group of a port.
 type Group struct {

@@ -14,28 +14,6 @@ func link(gbps, metres int) headroom.Link {
 	return headroom.Link{Rate: quantity.BitRate(gbps) * quantity.Gbps, Metres: metres, MTU: headroom.DefaultMTU}
 }
 
-// The static tables of the vendor's switches: pg_profile_lookup.ini.
-func TestFormulaMatchesTheVendorsStaticTable(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		gbps, metres int
-		want         int64
-	}{
-		{100, 40, 126976}, {200, 40, 157696}, {400, 5, 231424}, {400, 40, 283648}, {400, 300, 677888}, {800, 5, 257024}, {800, 40, 362496}, {800, 300, 1150976},
-	} {
-		got, ok := headroom.Spectrum4.Need(link(c.gbps, c.metres), 1024)
-		if !ok || got < c.want-1024 || got > c.want+1024 {
-			t.Errorf("%d Gbit/s, %d m: %d, want %d within 1 KiB", c.gbps, c.metres, got, c.want)
-		}
-	}
-	if got, _ := headroom.Spectrum3.Need(link(400, 40), 1024); got != 265216 {
-		t.Errorf("Spectrum-3 at 400 Gbit/s, 40 m: %d, want 265216", got)
-	}
-	if _, ok := headroom.Unknown.Need(link(400, 40), 1024); ok {
-		t.Error("a formula for an unknown family")
-	}
-}
-
 // No profile that a vendor ships is below the floor, so that the floor never accuses a stock switch.
 func TestFloorIsBelowEveryVendorsProfile(t *testing.T) {
 	t.Parallel()
@@ -85,14 +63,16 @@ func TestGroupsOfSeveralSpeedsAreJudgedByTheirOwnLinks(t *testing.T) {
 	}
 }
 
-func TestLinksOutOfRange(t *testing.T) {
+func TestCablesAndMTUs(t *testing.T) {
 	t.Parallel()
-	for _, l := range []headroom.Link{{}, {Rate: 1, Metres: -1, MTU: 9100}, {Rate: 1, Metres: 50000, MTU: 9100}, {Rate: 1, MTU: 63}, {Rate: 1, MTU: 10000}} {
-		if l.Validate() == nil {
-			t.Errorf("%+v is valid", l)
+	for word, want := range map[string]int{"40m": 40, "0m": 0, "7": 7, "40000m": headroom.MaxMetres, "40001m": -1, "-1m": -1, "m": -1, "4 m": -1, "": -1} {
+		if got, ok := headroom.ParseCable(word); ok != (want >= 0) || ok && got != want {
+			t.Errorf("cable %q: %d, %t", word, got, ok)
 		}
 	}
-	if err := link(400, 40).Validate(); err != nil {
-		t.Error(err)
+	for word, want := range map[string]int{"1500": 1500, "64": 64, "9216": 9216, "63": headroom.DefaultMTU, "9217": headroom.DefaultMTU, "": headroom.DefaultMTU, "x": headroom.DefaultMTU} {
+		if got := headroom.ParseMTU(word); got != want {
+			t.Errorf("MTU %q: %d, want %d", word, got, want)
+		}
 	}
 }

@@ -18,7 +18,9 @@ func bindings() []string { return []string{"BUFFER_PG", "BUFFER_QUEUE", "PORT_QO
 
 // result derives the steps from the differences.
 func (p *planner) result() *Plan {
+	made := map[string]bool{}
 	if ops, undo := p.ops(objects(), ""); len(ops) > 0 {
+		p.makeTables(made, ops, undo)
 		p.plan.Steps = append(p.plan.Steps, Step{Ops: ops, Undo: undo})
 	}
 	for _, port := range p.ports {
@@ -26,14 +28,10 @@ func (p *planner) result() *Plan {
 		if len(ops) == 0 {
 			continue
 		}
+		p.makeTables(made, ops, undo)
 		p.plan.Steps = append(p.plan.Steps, Step{Port: port, Down: true, Ops: ops, Undo: undo})
+		p.plan.Down++
 		p.group(port, ops)
-	}
-	p.plan.Down = 0
-	for _, s := range p.plan.Steps {
-		if s.Down {
-			p.plan.Down++
-		}
 	}
 	p.plan.Estimate = time.Duration(p.plan.Down) * PerPort
 	p.plan.Seconds = p.plan.Estimate.Seconds()
@@ -41,6 +39,20 @@ func (p *planner) result() *Plan {
 		p.plan.Lossless = len(p.w.Classes)
 	}
 	return &p.plan
+}
+
+// makeTables lets the first operation on a table that the switch lacks make the table, and its inverse remove it: a patch cannot add a row to a
+// missing table, and the updater refuses tables without rows.
+func (p *planner) makeTables(made map[string]bool, ops, undo []Op) {
+	for i := range ops {
+		o, back := &ops[i], &undo[len(undo)-1-i]
+		if len(p.before[o.Table]) > 0 || made[o.Table] {
+			continue
+		}
+		made[o.Table] = true
+		o.Path, o.alone = "/"+o.Table, true
+		back.Path, back.alone = o.Path, true
+	}
 }
 
 // group adds a port to the group of its rate.

@@ -20,11 +20,17 @@ type planner struct {
 	after  Tables
 	ports  []string
 	cables map[string]int
+	index  map[string]map[string][]span // by table and port; see spans
+	users  map[string]int               // queues and ports by scheduler
 	plan   Plan
 }
 
 func newPlanner(t Tables, w Want) *planner {
-	p := &planner{w: w, before: t, after: clone(t), cables: map[string]int{}, plan: Plan{Steps: []Step{}, Groups: []Group{}, Obstacles: []Obstacle{}}}
+	p := &planner{
+		w: w, before: t, after: clone(t), cables: map[string]int{}, index: map[string]map[string][]span{}, users: map[string]int{},
+		plan: Plan{Steps: []Step{}, Groups: []Group{}, Obstacles: []Obstacle{}},
+	}
+	p.countUsers()
 	for name, r := range t["PORT"] {
 		if role := r["role"]; role == "" || role == "Ext" {
 			p.ports = append(p.ports, name)
@@ -33,7 +39,7 @@ func newPlanner(t Tables, w Want) *planner {
 	slices.SortFunc(p.ports, byNumber)
 	for _, lengths := range t["CABLE_LENGTH"] {
 		for port, word := range lengths {
-			if v, err := strconv.Atoi(strings.TrimSuffix(word, "m")); err == nil && v >= 0 && v <= headroom.MaxMetres {
+			if v, ok := headroom.ParseCable(word); ok {
 				p.cables[port] = v
 			}
 		}
@@ -73,12 +79,10 @@ func plain(word string) string {
 }
 
 func (p *planner) link(port string) headroom.Link {
-	l := headroom.Link{Metres: p.cables[port], MTU: headroom.DefaultMTU}
-	if v, err := strconv.ParseUint(p.after["PORT"][port]["speed"], 10, 32); err == nil {
+	r := p.after["PORT"][port]
+	l := headroom.Link{Metres: p.cables[port], MTU: headroom.ParseMTU(r["mtu"])}
+	if v, err := strconv.ParseUint(r["speed"], 10, 32); err == nil {
 		l.Rate = quantity.BitRate(v) * quantity.Mbps
-	}
-	if v, err := strconv.Atoi(p.after["PORT"][port]["mtu"]); err == nil && v >= 64 && v <= headroom.MaxMTU {
-		l.MTU = v
 	}
 	return l
 }
@@ -133,17 +137,23 @@ func (p *planner) mapName(port, field string) string {
 // maps gives a port maps with the classes, and the pause of lossless ones. The row of PORT_QOS_MAP is written whole: SONiC unbinds a map that
 // the row lacks, and turns pause off without pfc_enable.
 func (p *planner) maps(port string) {
+	for key := range p.after["PORT_QOS_MAP"] {
+		if strings.Contains(key, ",") && slices.Contains(strings.Split(key, ","), port) {
+			p.obstacle(SeveralPorts, port, "PORT_QOS_MAP|"+key)
+			return
+		}
+	}
 	row := maps.Clone(p.after["PORT_QOS_MAP"][port])
 	if row == nil {
 		row = map[string]string{}
 	}
 	if !p.mapped(port) {
-		row["dscp_to_tc_map"] = p.named("DSCP_TO_TC_MAP", p.dscps(port))
-		row["tc_to_queue_map"] = p.named("TC_TO_QUEUE_MAP", same())
+		row["dscp_to_tc_map"] = p.named("DSCP_TO_TC_MAP", ownName, p.dscps(port))
+		row["tc_to_queue_map"] = p.named("TC_TO_QUEUE_MAP", ownName, same())
 	}
 	if !p.grouped(port) {
-		row["tc_to_pg_map"] = p.named("TC_TO_PRIORITY_GROUP_MAP", p.groups())
-		row["pfc_to_queue_map"] = p.named("MAP_PFC_PRIORITY_TO_QUEUE", same())
+		row["tc_to_pg_map"] = p.named("TC_TO_PRIORITY_GROUP_MAP", ownName, p.groups())
+		row["pfc_to_queue_map"] = p.named("MAP_PFC_PRIORITY_TO_QUEUE", ownName, same())
 	}
 	if now, set := row["pfc_enable"]; !set || sorted(now) != p.w.pause() {
 		row["pfc_enable"] = p.w.pause()
@@ -161,49 +171,56 @@ func sorted(list string) string {
 	return strings.Join(words, ",")
 }
 
-// queueOf returns the queue of a DSCP on a port; -1 without a map.
-func (p *planner) queueOf(port string, dscp int) int {
+// queueOf returns the class and the queue of a DSCP on a port; -1 without a map.
+func (p *planner) queueOf(port string, dscp int) (tc string, queue int) {
 	tc, ok := p.after["DSCP_TO_TC_MAP"][p.mapName(port, "dscp_to_tc_map")][strconv.Itoa(dscp)]
 	if !ok {
-		return -1
+		return "", -1
 	}
+	word := tc
 	if q, has := p.after["TC_TO_QUEUE_MAP"][p.mapName(port, "tc_to_queue_map")][tc]; has {
-		tc = q
+		word = q
 	}
-	n, err := strconv.Atoi(tc)
+	n, err := strconv.Atoi(word)
 	if err != nil {
-		return -1
+		return tc, -1
 	}
-	return n
+	return tc, n
 }
 
-// mapped reports whether the maps of a port put each class into its queue, and no other DSCP there.
+// mapped reports whether the maps of a port put each class into its queue, and no other DSCP there. A lossless class also needs the number of
+// its queue as that of its class, which selects its priority group.
 func (p *planner) mapped(port string) bool {
 	want := map[int]int{int(p.w.CNP.DSCP): int(p.w.CNP.Queue)}
 	for _, c := range p.w.Classes {
 		want[int(c.DSCP)] = int(c.Queue)
 	}
 	for dscp := range qos.MaxDSCP + 1 {
-		q := p.queueOf(port, dscp)
-		if own, ok := want[dscp]; ok && q != own || !ok && p.w.class(q) {
+		tc, q := p.queueOf(port, dscp)
+		own, ok := want[dscp]
+		if ok && q != own || !ok && p.w.class(q) || ok && !p.w.Lossy && p.w.class(own) && tc != strconv.Itoa(own) {
 			return false
 		}
 	}
 	return true
 }
 
-// grouped reports whether each class is in the priority group of its pause.
+// grouped reports whether each class is in the priority group of its pause, and no other class there.
 func (p *planner) grouped(port string) bool {
 	if p.w.Lossy {
 		return true
 	}
 	by := p.after["TC_TO_PRIORITY_GROUP_MAP"][p.mapName(port, "tc_to_pg_map")]
 	back := p.after["MAP_PFC_PRIORITY_TO_QUEUE"][p.mapName(port, "pfc_to_queue_map")]
-	tcs := p.after["DSCP_TO_TC_MAP"][p.mapName(port, "dscp_to_tc_map")]
 	for _, c := range p.w.Classes {
 		q := strconv.Itoa(int(c.Queue))
-		if tc := tcs[strconv.Itoa(int(c.DSCP))]; tc != q || by[q] != q || back[q] != "" && back[q] != q {
+		if by[q] != q || back[q] != "" && back[q] != q {
 			return false
+		}
+		for tc, group := range by {
+			if group == q && tc != q {
+				return false
+			}
 		}
 	}
 	return true
@@ -222,7 +239,7 @@ func same() map[string]string {
 func (p *planner) dscps(port string) map[string]string {
 	out := map[string]string{}
 	for dscp := range qos.MaxDSCP + 1 {
-		q := p.queueOf(port, dscp)
+		_, q := p.queueOf(port, dscp)
 		if q < 0 || q > qos.MaxQueue || p.w.class(q) {
 			q = p.w.spare()
 		}
@@ -247,18 +264,27 @@ func (p *planner) groups() map[string]string {
 	return out
 }
 
+// ownName is the name of maps and profiles that a plan makes.
+const ownName = "FAIRLANE"
+
 // named returns the name of a row with the content, and makes one. Rows that exist are never edited: a change would act at once on every port
 // that refers to them.
-func (p *planner) named(table string, row map[string]string) string {
-	for _, name := range slices.Sorted(maps.Keys(p.after[table])) {
-		if maps.Equal(p.after[table][name], row) {
-			return name
+func (p *planner) named(table, name string, row map[string]string) string {
+	for _, other := range slices.Sorted(maps.Keys(p.after[table])) {
+		if maps.Equal(p.after[table][other], row) {
+			return other
 		}
 	}
-	name := "FAIRLANE"
-	for n := 2; p.after[table][name] != nil; n++ {
-		name = fmt.Sprintf("FAIRLANE_%d", n)
-	}
+	name = p.fresh(table, name)
 	p.put(table, name, row)
 	return name
+}
+
+// fresh returns a name that no row of a table has: the given one, if possible.
+func (p *planner) fresh(table, name string) string {
+	out := name
+	for n := 2; p.after[table][out] != nil; n++ {
+		out = fmt.Sprintf("%s_%d", name, n)
+	}
+	return out
 }

@@ -8,51 +8,85 @@ import (
 	"strings"
 )
 
-// covers returns the key and the range of the row of a table about a queue or group of a port; false if there is none.
-func (p *planner) covers(table, port string, n int) (key string, low, high int, ok bool) {
-	if _, exact := p.after[table][fmt.Sprintf("%s|%d", port, n)]; exact {
-		return fmt.Sprintf("%s|%d", port, n), n, n, true
+// span is a row of a table about a range of queues or groups of one port or more.
+type span struct {
+	key       string
+	low, high int
+}
+
+// parseSpan parses the key of a row, such as "Ethernet0|3-4". Older releases permit several ports in one key.
+func parseSpan(key string) (ports []string, s span, ok bool) {
+	at := strings.LastIndexByte(key, '|')
+	if at < 0 {
+		return nil, span{}, false
 	}
+	first, last, ranged := strings.Cut(key[at+1:], "-")
+	if !ranged {
+		last = first
+	}
+	low, err := strconv.Atoi(first)
+	high, err2 := strconv.Atoi(last)
+	return strings.Split(key[:at], ","), span{key, low, high}, err == nil && err2 == nil && low >= 0 && low <= high && high <= 255
+}
+
+// spans returns the rows of a table about a port, by key. A row that set has made is found by its key alone.
+func (p *planner) spans(table, port string) []span {
+	if of, known := p.index[table]; known {
+		return of[port]
+	}
+	of := map[string][]span{}
 	for _, key := range slices.Sorted(maps.Keys(p.after[table])) {
-		at := strings.LastIndexByte(key, '|')
-		if at < 0 || !slices.Contains(strings.Split(key[:at], ","), port) {
-			continue
-		}
-		first, last, ranged := strings.Cut(key[at+1:], "-")
-		if !ranged {
-			last = first
-		}
-		low, err := strconv.Atoi(first)
-		high, err2 := strconv.Atoi(last)
-		switch {
-		case err != nil || err2 != nil || low < 0 || low > high || high > 255:
-			p.obstacle(BadKey, port, table+"|"+key)
-		case n >= low && n <= high:
-			return key, low, high, true
+		ports, s, ok := parseSpan(key)
+		for _, name := range ports {
+			switch {
+			case ok:
+				of[name] = append(of[name], s)
+			case p.before["PORT"][name] != nil:
+				p.obstacle(BadKey, name, table+"|"+key)
+			}
 		}
 	}
-	return "", 0, 0, false
+	p.index[table] = of
+	return of[port]
+}
+
+// covers returns the row of a table about a queue or group of a port; false if there is none.
+func (p *planner) covers(table, port string, n int) (span, bool) {
+	own := fmt.Sprintf("%s|%d", port, n)
+	spans := p.spans(table, port)
+	if p.after[table][own] != nil {
+		return span{own, n, n}, true
+	}
+	for _, s := range spans {
+		if n >= s.low && n <= s.high {
+			return s, true
+		}
+	}
+	return span{}, false
 }
 
 // field returns a field of the row about a queue or group of a port.
 func (p *planner) field(table, port string, n int, field string) string {
-	key, _, _, _ := p.covers(table, port, n)
-	return plain(p.after[table][key][field])
+	s, _ := p.covers(table, port, n)
+	return plain(p.after[table][s.key][field])
 }
 
 // set sets a field of the row about a queue or group of a port, and splits a row about several.
 func (p *planner) set(table, port string, n int, field, value string) {
-	key, low, high, ok := p.covers(table, port, n)
+	s, ok := p.covers(table, port, n)
 	own := fmt.Sprintf("%s|%d", port, n)
 	switch {
-	case ok && strings.Contains(key, ","):
-		p.obstacle(SeveralPorts, port, table+"|"+key)
+	case ok && strings.Contains(s.key, ","):
+		p.obstacle(SeveralPorts, port, table+"|"+s.key)
 		return
-	case ok && low < high:
-		row := p.after[table][key]
-		delete(p.after[table], key)
-		for i := low; i <= high; i++ {
-			p.put(table, fmt.Sprintf("%s|%d", port, i), maps.Clone(row))
+	case ok && s.key != own:
+		row := p.after[table][s.key]
+		delete(p.after[table], s.key)
+		p.index[table][port] = slices.DeleteFunc(p.index[table][port], func(o span) bool { return o == s })
+		for i := s.low; i <= s.high; i++ {
+			if key := fmt.Sprintf("%s|%d", port, i); p.after[table][key] == nil {
+				p.put(table, key, maps.Clone(row))
+			}
 		}
 	case !ok:
 		p.put(table, own, map[string]string{})
@@ -62,25 +96,19 @@ func (p *planner) set(table, port string, n int, field, value string) {
 	p.put(table, own, row)
 }
 
-// users returns the number of queues and ports that refer to a scheduler.
-func (p *planner) users(name string) int {
-	n := 0
+// countUsers counts the queues and ports that refer to each scheduler.
+func (p *planner) countUsers() {
 	for key, r := range p.after["QUEUE"] {
-		if plain(r["scheduler"]) != name {
-			continue
+		ports, s, ok := parseSpan(key)
+		n := 2 // of a broken key: the scheduler is left alone
+		if ok {
+			n = len(ports) * (s.high - s.low + 1)
 		}
-		n++
-		at := strings.LastIndexByte(key, '|')
-		if at >= 0 && (strings.Contains(key[at:], "-") || strings.Contains(key[:at], ",")) {
-			n++ // several queues
-		}
+		p.users[plain(r["scheduler"])] += n
 	}
 	for _, r := range p.after["PORT_QOS_MAP"] {
-		if plain(r["scheduler"]) == name {
-			n++
-		}
+		p.users[plain(r["scheduler"])]++
 	}
-	return n
 }
 
 // queue gives the queue of a class a scheduler of its own, whose weight can change without a port going down, and marking.
@@ -88,13 +116,12 @@ func (p *planner) queue(port string, q int) {
 	now := p.field("QUEUE", port, q, "scheduler")
 	s := p.after["SCHEDULER"][now]
 	_, unknown := s["priority"] // SONiC ignores a row with a field that it does not know
-	if s["type"] != "DWRR" || unknown || p.users(now) != 1 {
-		name := fmt.Sprintf("fairlane_%s_%d", port, q)
-		for i := 2; p.after["SCHEDULER"][name] != nil; i++ {
-			name = fmt.Sprintf("fairlane_%s_%d_%d", port, q, i)
-		}
+	if s["type"] != "DWRR" || unknown || p.users[now] != 1 {
+		name := p.fresh("SCHEDULER", fmt.Sprintf("fairlane_%s_%d", port, q))
 		p.put("SCHEDULER", name, map[string]string{"type": "DWRR", "weight": strconv.Itoa(int(p.w.Weight))})
 		p.set("QUEUE", port, q, "scheduler", name)
+		p.users[now]--
+		p.users[name]++
 	}
 	if marks(p.after["WRED_PROFILE"][p.field("QUEUE", port, q, "wred_profile")]) {
 		return
@@ -119,7 +146,7 @@ func (p *planner) profile() string {
 		row["wred_"+color+"_enable"] = "true" // some ASICs mark only with it
 		row[color+"_min_threshold"], row[color+"_max_threshold"], row[color+"_drop_probability"] = "1048576", "2097152", "5"
 	}
-	return p.named("WRED_PROFILE", row)
+	return p.named("WRED_PROFILE", ownName, row)
 }
 
 // strict gives the queue of notifications a strict scheduler.
@@ -127,14 +154,7 @@ func (p *planner) strict(port string, q int) {
 	if p.after["SCHEDULER"][p.field("QUEUE", port, q, "scheduler")]["type"] == "STRICT" {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.after["SCHEDULER"])) {
-		if maps.Equal(p.after["SCHEDULER"][name], map[string]string{"type": "STRICT"}) {
-			p.set("QUEUE", port, q, "scheduler", name)
-			return
-		}
-	}
-	p.put("SCHEDULER", "fairlane_strict", map[string]string{"type": "STRICT"})
-	p.set("QUEUE", port, q, "scheduler", "fairlane_strict")
+	p.set("QUEUE", port, q, "scheduler", p.named("SCHEDULER", "fairlane_strict", map[string]string{"type": "STRICT"}))
 }
 
 // buffers gives a lossless class a priority group with headroom, and an egress buffer that does not drop.

@@ -14,6 +14,7 @@ import (
 
 	"fairlane/ccconfig/headroom"
 	"fairlane/ccconfig/qos"
+	"fairlane/internal/phrase"
 )
 
 // Guard is the generation of the list of changes that the generic config updater of an image permits.
@@ -30,8 +31,17 @@ const (
 // 40 min for 6, so a plan has one step for each port.
 const PerPort = 3 * time.Minute
 
-// maxRows is the largest number of rows of a table.
-const maxRows = 65536
+// Largest number of rows of a table, and of ports of one ASIC with those to other ASICs.
+const (
+	maxRows  = 65536
+	maxPorts = 1024
+)
+
+// maxRatio is the largest oversubscription of headroom.
+const maxRatio = 100
+
+// fault returns an error with a sentence for every language.
+func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
 
 // Tables are the rows of CONFIG_DB by table and key; all values are strings.
 type Tables map[string]map[string]map[string]string
@@ -46,7 +56,7 @@ func used() []string {
 func Parse(text []byte) (Tables, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("want an object of tables: %w", err)
+		return nil, fault(phrase.Of("structure.want-tables", "reason", err))
 	}
 	out := Tables{}
 	for _, name := range used() {
@@ -55,13 +65,20 @@ func Parse(text []byte) (Tables, error) {
 		}
 		var rows map[string]map[string]json.RawMessage
 		if err := json.Unmarshal(all[name], &rows); err != nil {
-			return nil, fmt.Errorf("table %s: want an object of rows: %w", name, err)
+			return nil, fault(phrase.Of("structure.want-rows", "table", name, "reason", err))
 		}
-		if len(rows) > maxRows {
-			return nil, fmt.Errorf("table %s: %d rows, want at most %d", name, len(rows), maxRows)
+		most := maxRows
+		if name == "PORT" {
+			most = maxPorts
+		}
+		if len(rows) > most {
+			return nil, fault(phrase.Of("structure.too-many-rows", "table", name, "n", len(rows), "max", most))
 		}
 		out[name] = make(map[string]map[string]string, len(rows))
 		for key, fields := range rows {
+			if name != "PORT_QOS_MAP" && slices.Contains(bindings(), name) && strings.Count(key, "|") > 1 {
+				return nil, fault(phrase.Of("structure.voq-row", "table", name, "row", fmt.Sprintf("%.64q", key)))
+			}
 			row := make(map[string]string, len(fields))
 			for field, v := range fields {
 				var word string
@@ -74,7 +91,7 @@ func Parse(text []byte) (Tables, error) {
 		}
 	}
 	if len(out["PORT"]) == 0 {
-		return nil, fmt.Errorf("table PORT: no rows, want the ports of a switch: several ASICs have a file each")
+		return nil, fault(phrase.Of("structure.no-ports"))
 	}
 	return out, nil
 }
@@ -94,28 +111,28 @@ type Want struct {
 // Validate returns an error that names the value out of range.
 func (w *Want) Validate() error {
 	if len(w.Classes) < 1 || len(w.Classes) > qos.MaxQueue {
-		return fmt.Errorf("%d classes, want 1 to %d", len(w.Classes), qos.MaxQueue)
+		return fault(phrase.Of("structure.class-count", "n", len(w.Classes), "max", qos.MaxQueue))
 	}
 	dscps, queues := map[uint8]bool{}, map[uint8]bool{}
 	for _, c := range append(slices.Clone(w.Classes), w.CNP) {
 		if err := c.Validate(); err != nil {
-			return fmt.Errorf("class %s: %w", c, err)
+			return fault(phrase.Of("structure.class-invalid", "class", c.String(), "reason", err))
 		}
 		if dscps[c.DSCP] || queues[c.Queue] {
-			return fmt.Errorf("class %s: another class, or that of notifications, has its DSCP or its queue: want different ones", c)
+			return fault(phrase.Of("structure.class-twice", "class", c.String()))
 		}
 		dscps[c.DSCP], queues[c.Queue] = true, true
 	}
 	switch {
 	case w.Weight < 1 || w.Weight > qos.MaxWeight:
-		return fmt.Errorf("weight %d, want 1 to %d", w.Weight, qos.MaxWeight)
+		return fault(phrase.Of("structure.weight", "found", int(w.Weight), "max", qos.MaxWeight))
 	case w.Guard != Guard2025 && w.Guard != Guard2026 && w.Guard != NoGuard:
-		return fmt.Errorf("guard list %q, want %s, %s or %s", w.Guard, Guard2025, Guard2026, NoGuard)
-	case !(w.Oversubscription >= 1 && w.Oversubscription <= 100):
-		return fmt.Errorf("oversubscription %g, want 1 to 100", w.Oversubscription)
+		return fault(phrase.Of("structure.guard", "found", fmt.Sprintf("%.64q", w.Guard), "first", string(Guard2025), "second", string(Guard2026), "third", string(NoGuard)))
+	case !(w.Oversubscription >= 1 && w.Oversubscription <= maxRatio):
+		return fault(phrase.Of("structure.ratio", "found", fmt.Sprint(w.Oversubscription), "max", maxRatio))
 	}
 	if w.spare() > qos.MaxQueue {
-		return fmt.Errorf("classes and notifications take all queues: want one for other traffic")
+		return fault(phrase.Of("structure.no-spare"))
 	}
 	return nil
 }
@@ -149,14 +166,32 @@ func (w *Want) pause() string {
 	return strings.Join(out, ",")
 }
 
-// Op is one operation of a patch (RFC 6902) on CONFIG_DB. Its path names a table and a row.
+// Op is one operation of a patch (RFC 6902) on CONFIG_DB. Its path names a row, or a table that the switch has only with this row.
 type Op struct {
-	Op    string            `json:"op"` // "add", "replace" or "remove"
-	Path  string            `json:"path"`
-	Value map[string]string `json:"value,omitempty"`
+	Op    string // "add", "replace" or "remove"
+	Path  string
+	Value map[string]string // fields of the row; nil with "remove"
+	Table string
+	Key   string
 
-	Table string `json:"-"`
-	Key   string `json:"-"`
+	alone bool // the operation is on the table: it makes the table with the row, or removes both
+}
+
+// MarshalJSON returns the operation as RFC 6902 defines it.
+func (o Op) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value,omitempty"`
+	}{Op: o.Op, Path: o.Path}
+	switch {
+	case o.Value == nil:
+	case o.alone:
+		out.Value = map[string]map[string]string{o.Key: o.Value}
+	default:
+		out.Value = o.Value
+	}
+	return json.Marshal(out)
 }
 
 // Reason says why a plan, or an operation, cannot be applied.

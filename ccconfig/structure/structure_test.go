@@ -14,6 +14,7 @@ import (
 
 	"fairlane/ccconfig/qos"
 	"fairlane/ccconfig/structure"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/gnmidev"
@@ -290,8 +291,9 @@ func TestWantsOutOfRange(t *testing.T) {
 		"all queues": want("1:0,2:1,3:2,4:3,5:4,6:5,7:7"), "no weight": want("26:3", func(w *structure.Want) { w.Weight = 0 }),
 		"an unknown guard": want("26:3", func(w *structure.Want) { w.Guard = "x" }), "no ratio": want("26:3", func(w *structure.Want) { w.Oversubscription = 0 }),
 	} {
-		if _, err := structure.Compute(config(nil), w); err == nil {
-			t.Errorf("%s: no error", name)
+		_, err := structure.Compute(config(nil), w)
+		if said := (phrase.Sentence)(nil); !errors.As(err, &said) || !said.Sentence().Known() {
+			t.Errorf("%s: %v, want a sentence of the catalogue", name, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,6 +100,9 @@ func (a *app) structureCheckCommand() *cobra.Command {
 	return cmd
 }
 
+// scopes are the scopes of a patch: the switch, or one of its ASICs.
+var scopes = regexp.MustCompile(`^(localhost|asic[0-9]{1,2})$`)
+
 // plan reads a file and plans its structure.
 func (f *structureFlags) plan(path string) (*structure.Plan, error) {
 	text, err := cmdline.ReadFile(phrase.Verbatim("config_db.json"), path, adopt.MaxBytes)
@@ -107,6 +111,9 @@ func (f *structureFlags) plan(path string) (*structure.Plan, error) {
 	}
 	if len(f.cnp) != 1 {
 		return nil, usage.Of(phrase.Of("structure.one-cnp", "n", len(f.cnp)))
+	}
+	if f.scope != "" && !scopes.MatchString(f.scope) {
+		return nil, usage.Of(phrase.Of("structure.scope", "found", fmt.Sprintf("%.64q", f.scope)))
 	}
 	t, err := structure.Parse(text)
 	if err != nil {

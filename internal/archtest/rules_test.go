@@ -49,7 +49,7 @@ var rules = []rule{
 	{"ccconfig/ibprofile/profilefile", []string{"internal/phrase", "internal/yamltree", "ccconfig/ibprofile", "ccconfig/ibcc"}, pureReason},
 	{"ccconfig/profile", []string{"internal/phrase", "internal/suggest", "internal/num", "ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
 	{"ccconfig/headroom", nil, pureReason},
-	{"ccconfig/structure", []string{"ccconfig/headroom", "ccconfig/qos"}, pureReason},
+	{"ccconfig/structure", []string{"ccconfig/headroom", "ccconfig/qos", "internal/phrase"}, pureReason},
 	{"ccconfig/nic/nicparam", []string{"ccconfig/dcqcn"}, pureReason},
 	{"ccconfig/nic/dcbnl", []string{"ccconfig/nic/nicparam"}, pureReason},
 	{"ccconfig/nic/niccount", []string{"internal/phrase"}, pureReason},

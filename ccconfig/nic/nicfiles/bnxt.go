@@ -28,18 +28,25 @@ func NewBnxt(files Files, table *nicparam.Table, port Port) (*Bnxt, error) {
 	if err := checkBnxt(port); err != nil {
 		return nil, err
 	}
-	return &Bnxt{files, table, port, fmt.Sprintf("%s/%s/ports/%d/cc/", bnxtRoot, port.RDMA, port.RDMAPort)}, nil
+	return &Bnxt{files, table, port, BnxtDir(port) + "/"}, nil
 }
 
-const bnxtRoot = "sys/kernel/config/bnxt_re"
+// BnxtRoot is the directory of Broadcom's driver in configfs.
+const BnxtRoot = "sys/kernel/config/bnxt_re"
+
+// BnxtDir returns the directory of a port's parameters. The driver makes it when the device's directory in BnxtRoot is made.
+func BnxtDir(port Port) string {
+	return fmt.Sprintf("%s/%s/ports/%d/cc", BnxtRoot, port.RDMA, port.RDMAPort)
+}
 
 // MakeBnxt makes the device's directory in configfs, in which the driver then makes the files of the parameters.
 func MakeBnxt(files Maker, port Port) error {
 	if err := checkBnxt(port); err != nil {
 		return err
 	}
-	if err := files.Make(bnxtRoot + "/" + port.RDMA); err != nil {
-		return fileError(bnxtRoot+"/"+port.RDMA, ErrRefused, err)
+	dir := BnxtRoot + "/" + port.RDMA
+	if err := files.Make(dir); err != nil {
+		return fileError(dir, ErrRefused, err)
 	}
 	return nil
 }
