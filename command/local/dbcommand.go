@@ -202,7 +202,7 @@ func (a *app) dbPruneCommand() *cobra.Command {
 				return cmdline.PrintJSON(a.Stdout, out)
 			}
 			_, err = fmt.Fprintln(a.Stdout, a.T("db.prune.done", "events", out.Events, "devices", out.RolloutDevices,
-				"plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit))
+				"plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit, "maintenance", out.Maintenance))
 			return err
 		})
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))

@@ -17,7 +17,7 @@ func (m *manager) pruning() riverwork.Periodic {
 	return riverwork.Periodic{Name: "retention", Every: pruneEvery, Do: func(ctx context.Context) error {
 		out, err := m.service.Prune(ctx, m.options.retention)
 		if err == nil && out != (operations.Pruned{}) {
-			m.log.Info("retention applied", "events", out.Events, "rollout_devices", out.RolloutDevices, "plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit)
+			m.log.Info("retention applied", "events", out.Events, "rollout_devices", out.RolloutDevices, "plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit, "maintenance", out.Maintenance)
 		}
 		return err
 	}}

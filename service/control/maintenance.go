@@ -79,10 +79,11 @@ type MaintenanceRepo interface {
 	Maintenance(ctx context.Context, fabric, id string) (Maintenance, error)
 	// UpdateMaintenance replaces period, text, scope, Touches and CanceledAt of the maintenance at m.Version (0: at any version).
 	UpdateMaintenance(ctx context.Context, m Maintenance) (Maintenance, error)
-	// ListMaintenance returns those that end after an instant, the one that begins last first.
-	ListMaintenance(ctx context.Context, fabric string, endAfter time.Time) ([]Maintenance, error)
-	// MaintenanceOf returns those that touch a tenant and end after it was created, in the same order, without Scope and Touches.
-	MaintenanceOf(ctx context.Context, fabric, tenant string) ([]Maintenance, error)
-	// PruneMaintenance removes those of a fabric that ended before an instant.
-	PruneMaintenance(ctx context.Context, fabric string, endedBefore time.Time) error
+	// CountMaintenance counts those that end after an instant and are not canceled.
+	CountMaintenance(ctx context.Context, fabric string, endAfter time.Time) (int, error)
+	// ListMaintenance returns a page of those that end after an instant and are not canceled, the one that begins last first; of all of them
+	// for the zero time.
+	ListMaintenance(ctx context.Context, fabric string, endAfter time.Time, p Page) (list []Maintenance, next string, err error)
+	// MaintenanceOf returns a page of those that touch a tenant and end after it was created, in the same order, without Scope and Touches.
+	MaintenanceOf(ctx context.Context, fabric, tenant string, p Page) (list []Maintenance, next string, err error)
 }

@@ -75,12 +75,14 @@ func (s *Base) KeepTopology(ctx context.Context, r Repos, snap Snapshot, topo *s
 		return Snapshot{}, err
 	}
 	if had := f.Snapshot; had != nil && had.SHA256 != snap.SHA256 {
-		_, before, err := s.Latest(ctx, r, snap.Fabric)
+		stored, err := r.Snapshot(ctx, snap.Fabric, had.SHA256)
 		if err != nil {
 			return Snapshot{}, err
 		}
-		if err := r.PutPortChanges(ctx, snap.Fabric, PortChanges(before, topo, had.SeenAt, snap.SeenAt)); err != nil {
-			return Snapshot{}, err
+		if before, err := s.ParseTopology(stored); err == nil { // a topology that cannot be read must not prevent its replacement
+			if err := r.PutPortChanges(ctx, snap.Fabric, PortChanges(before, topo, had.SeenAt, snap.SeenAt)); err != nil {
+				return Snapshot{}, err
+			}
 		}
 	}
 	return r.PutSnapshot(ctx, snap)

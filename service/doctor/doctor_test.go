@@ -246,6 +246,11 @@ func fabrics(t *testing.T, on onDoctor) {
 	} {
 		on([]string{want}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1, 0) })
 	}
+	over, end := context.WithCancel(ctx)
+	end()
+	on([]string{"fabric-unchecked"}, config.Config{}, func(d *doctor) {
+		d.fabric(over, store.FabricSource{Name: "lab", Source: "ibsim:unix:fairlane-no-such-fabric"}, 1, 0)
+	})
 	on([]string{"fabric-forbidden"}, config.Config{Discovery: config.Discovery{Sources: []string{"umad:*"}}}, func(d *doctor) {
 		d.fabric(ctx, store.FabricSource{Name: "lab", Source: "file:/etc/passwd"}, 1, 0)
 	})

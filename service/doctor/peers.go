@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"fairlane/internal/buildinfo"
@@ -26,7 +27,7 @@ const (
 	peerTimeout = 3 * time.Second
 )
 
-// peers queries the other managers for their versions.
+// peers queries the other managers for their versions, at the same time: those that do not answer must not use up the time of the others.
 func (d *doctor) peers(ctx context.Context, list func(context.Context) ([]Peer, error), trust *tls.Config) {
 	if list == nil {
 		return
@@ -39,9 +40,15 @@ func (d *doctor) peers(ctx context.Context, list func(context.Context) ([]Peer, 
 	transport := &http.Transport{TLSClientConfig: trust}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Timeout: peerTimeout, Transport: transport}
-	for _, p := range all[:min(len(all), mostPeers)] {
-		version, err := versionOf(ctx, client, p.URL)
-		switch {
+	asked := all[:min(len(all), mostPeers)]
+	versions, errs := make([]string, len(asked)), make([]error, len(asked))
+	var wait sync.WaitGroup
+	for i := range asked {
+		wait.Go(func() { versions[i], errs[i] = versionOf(ctx, client, asked[i].URL) })
+	}
+	wait.Wait()
+	for i, p := range asked {
+		switch version, err := versions[i], errs[i]; {
 		case err != nil:
 			d.note("peer", p.Name, control.DoctorWarning, phrase.Of("doctor.peer-away", "error", err), phrase.Of("doctor.peer-away.do"))
 		case version != buildinfo.Version():

@@ -77,17 +77,23 @@ func (o *Found) census(ctx context.Context, k *Inventory, needs *prereq.Needs, p
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ask the devices of %s: %w", k.path, err)
 	}
-	slices.SortStableFunc(c.warnings, func(a, b etherWarning) int { return int(a.node) - int(b.node) })
-	for _, w := range c.warnings {
-		o.Warnings = append(o.Warnings, w.said)
-	}
-	o.Warnings = append(o.Warnings, c.mixedVendors()...)
+	c.summarize(o)
 	o.Warnings = append(o.Warnings, k.sharedIDs()...)
 	if unlisted > 0 {
 		o.Warnings = append(o.Warnings, phrase.Of("inventory.unlisted", "n", unlisted, "path", k.path))
 	}
-	o.Answered, o.Settings = c.answered, c.settings
 	return nil
+}
+
+// summarize adds what the devices answered. NICs of several vendors count as settings: all of them answered as expected.
+func (c *etherCensus) summarize(o *Found) {
+	slices.SortStableFunc(c.warnings, func(a, b etherWarning) int { return int(a.node) - int(b.node) })
+	for _, w := range c.warnings {
+		o.Warnings = append(o.Warnings, w.said)
+	}
+	mixed := c.mixedVendors()
+	o.Warnings = append(o.Warnings, mixed...)
+	o.Answered, o.Settings = c.answered, c.settings+len(mixed)
 }
 
 // sharedIDs warns of P4Runtime switches that only their addresses distinguish: P4Runtime does not identify the device

@@ -145,7 +145,7 @@ type Found struct {
 	Fabric   *subnet.Fabric
 	Stats    control.DiscoverStats
 	Warnings []phrase.Text
-	Settings int // number of warnings about settings of devices that do not meet a plan's prerequisites
+	Settings int // number of warnings about devices that answered as expected, but do not meet a plan's prerequisites
 	Asked    int // devices of an inventory that were queried
 	Answered int // number of those that answered
 }

@@ -24,4 +24,8 @@ func TestNICsOfSeveralVendorsAreNamed(t *testing.T) {
 			t.Errorf("%q does not contain %q", found[0], part)
 		}
 	}
+	var o Found
+	if c.summarize(&o); len(o.Warnings) != 1 || o.Settings != 1 {
+		t.Errorf("%d warnings, %d of them about settings; want one, or the doctor reports devices that do not answer", len(o.Warnings), o.Settings)
+	}
 }

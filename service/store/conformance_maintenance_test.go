@@ -35,7 +35,7 @@ func checkMaintenance(t *testing.T, f *fixture) {
 	one.Text.EN = "a\uFFFDb"
 	f.equal("read back", one, read(one.ID))
 	f.equal("the whole fabric touches", []string{"blue", "red"}, read("m-000000000002").Touches)
-	ids := func(list []control.Maintenance, err error) (out []string) {
+	ids := func(list []control.Maintenance, _ string, err error) (out []string) {
 		t.Helper()
 		for i := range list {
 			out = append(out, list[i].ID[13:])
@@ -46,11 +46,21 @@ func checkMaintenance(t *testing.T, f *fixture) {
 		return out
 	}
 	f.view(func(r control.Repos) error {
-		f.equal("all", []string{"2", "1"}, ids(r.ListMaintenance(ctx, "lab", time.Time{})))
-		f.equal("those that end later", []string{"2"}, ids(r.ListMaintenance(ctx, "lab", hour(2))))
-		f.equal("those of red", []string{"2", "1"}, ids(r.MaintenanceOf(ctx, "lab", "red")))
-		f.equal("those of blue", []string{"2"}, ids(r.MaintenanceOf(ctx, "lab", "blue")))
-		f.equal("those of another fabric's red", []string{"3"}, ids(r.MaintenanceOf(ctx, "prod", "red")))
+		f.equal("all", []string{"2", "1"}, ids(r.ListMaintenance(ctx, "lab", time.Time{}, control.Page{})))
+		f.equal("those that end later", []string{"2"}, ids(r.ListMaintenance(ctx, "lab", hour(2), control.Page{})))
+		f.equal("those of red", []string{"2", "1"}, ids(r.MaintenanceOf(ctx, "lab", "red", control.Page{})))
+		f.equal("those of blue", []string{"2"}, ids(r.MaintenanceOf(ctx, "lab", "blue", control.Page{})))
+		f.equal("those of another fabric's red", []string{"3"}, ids(r.MaintenanceOf(ctx, "prod", "red", control.Page{})))
+		n, err := r.CountMaintenance(ctx, "lab", at())
+		f.equal("open ones", 2, n)
+		if err != nil {
+			return err
+		}
+		_, next, err := r.MaintenanceOf(ctx, "lab", "red", control.Page{Limit: 1})
+		if err != nil {
+			return err
+		}
+		f.equal("the second page of red", []string{"1"}, ids(r.MaintenanceOf(ctx, "lab", "red", control.Page{Limit: 1, After: next})))
 		return nil
 	})
 	next := one
@@ -60,12 +70,19 @@ func checkMaintenance(t *testing.T, f *fixture) {
 	f.equal("updated", next, read(one.ID))
 	f.want(f.s.Tx(ctx, func(r control.Repos) error { _, err := r.UpdateMaintenance(ctx, one); return err }), control.ErrPrecondition)
 	f.view(func(r control.Repos) error {
-		f.equal("those of red after the change", []string{"2"}, ids(r.MaintenanceOf(ctx, "lab", "red")))
-		return nil
+		f.equal("those of red after the change", []string{"2"}, ids(r.MaintenanceOf(ctx, "lab", "red", control.Page{})))
+		f.equal("those not canceled", []string{"2"}, ids(r.ListMaintenance(ctx, "lab", at(), control.Page{})))
+		n, err := r.CountMaintenance(ctx, "lab", at())
+		f.equal("open ones after the change", 1, n)
+		return err
 	})
 	f.tx(func(r control.Repos) error { return r.DeleteTenant(ctx, "lab", "blue", 0) })
 	f.equal("a deleted tenant is not touched", 0, len(read(one.ID).Touches))
-	f.tx(func(r control.Repos) error { return r.PruneMaintenance(ctx, "lab", hour(3)) })
+	f.tx(func(r control.Repos) error {
+		n, err := r.PruneMaintenance(ctx, hour(3), 10)
+		f.equal("removed", int64(1), n)
+		return err
+	})
 	f.want(f.s.View(ctx, func(r control.Repos) error { _, err := r.Maintenance(ctx, "lab", one.ID); return err }), control.ErrNotFound)
 	f.want(f.s.View(ctx, func(r control.Repos) error { _, err := r.Maintenance(ctx, "prod", "m-000000000002"); return err }), control.ErrNotFound)
 }

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -39,9 +42,6 @@ type maintenanceTenantRow struct {
 }
 
 func (maintenanceTenantRow) TableName() string { return "maintenance_tenants" }
-
-// maxMaintenance bounds the rows of a list.
-const maxMaintenance = 1000
 
 var _ control.MaintenanceRepo = (*repos)(nil)
 
@@ -126,48 +126,74 @@ func (r *repos) touch(ctx context.Context, fabric, id int64, m *control.Maintena
 	return nil
 }
 
-func (r *repos) ListMaintenance(ctx context.Context, fabric string, endAfter time.Time) ([]control.Maintenance, error) {
+func (r *repos) CountMaintenance(ctx context.Context, fabric string, endAfter time.Time) (int, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	q := r.in(ctx).Where("fabric_id = ?", f.ID)
-	if !endAfter.IsZero() {
-		q = q.Where("ends_at_us > ?", micros(endAfter))
+	var n int64
+	if err := r.openMaintenance(ctx, f.ID, endAfter).Model(&maintenanceRow{}).Count(&n).Error; err != nil {
+		return 0, fmt.Errorf("count the maintenance of %s: %w", fabric, err)
 	}
-	rows, err := latestMaintenance(q)
-	if err != nil {
-		return nil, err
-	}
-	return r.touched(ctx, fabric, f.ID, rows)
+	return int(n), nil
 }
 
-func (r *repos) MaintenanceOf(ctx context.Context, fabric, tenant string) ([]control.Maintenance, error) {
+// openMaintenance selects what ends after an instant and is not canceled; all for the zero time.
+func (r *repos) openMaintenance(ctx context.Context, fabric int64, endAfter time.Time) *gorm.DB {
+	q := r.in(ctx).Where("fabric_id = ?", fabric)
+	if !endAfter.IsZero() {
+		q = q.Where("ends_at_us > ? AND canceled_at_us IS NULL", micros(endAfter))
+	}
+	return q
+}
+
+func (r *repos) ListMaintenance(ctx context.Context, fabric string, endAfter time.Time, p control.Page) ([]control.Maintenance, string, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	rows, next, err := latestMaintenance(r.openMaintenance(ctx, f.ID, endAfter), p)
+	if err != nil {
+		return nil, "", err
+	}
+	list, err := r.touched(ctx, fabric, f.ID, rows)
+	return list, next, err
+}
+
+func (r *repos) MaintenanceOf(ctx context.Context, fabric, tenant string, p control.Page) ([]control.Maintenance, string, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, "", err
 	}
 	t, err := r.tenant(ctx, f.ID, tenant)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	rows, err := latestMaintenance(r.in(ctx).Where("fabric_id = ? AND ends_at_us > ? AND (whole = 1 OR id IN (?))", f.ID, t.CreatedAtUS,
-		r.in(ctx).Model(&maintenanceTenantRow{}).Select("maintenance_id").Where("tenant_id = ?", t.ID)))
+	rows, next, err := latestMaintenance(r.in(ctx).Where("fabric_id = ? AND ends_at_us > ? AND (whole = 1 OR id IN (?))", f.ID, t.CreatedAtUS,
+		r.in(ctx).Model(&maintenanceTenantRow{}).Select("maintenance_id").Where("tenant_id = ?", t.ID)), p)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return tryEach(rows, func(row maintenanceRow) (control.Maintenance, error) {
+	list, err := tryEach(rows, func(row maintenanceRow) (control.Maintenance, error) {
 		m, err := row.domain(fabric)
 		m.Scope = control.MaintenanceScope{}
 		return m, err
 	})
+	return list, next, err
 }
 
-func latestMaintenance(q *gorm.DB) (rows []maintenanceRow, err error) {
-	if err := q.Order("starts_at_us DESC, id DESC").Limit(maxMaintenance).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list maintenance: %w", err)
+// latestMaintenance reads a page of a query's rows, the one that begins last first. Its cursor has the begin and the name of the last row and
+// not its number, which would tell a tenant how many announcements others have.
+func latestMaintenance(q *gorm.DB, p control.Page) (rows []maintenanceRow, next string, err error) {
+	if p.After != "" {
+		starts, name, _ := strings.Cut(p.After, ".")
+		us, err := strconv.ParseInt(starts, 10, 64)
+		if err != nil {
+			return nil, "", control.Invalid("cursor", phrase.Of("problem.cursor"))
+		}
+		q = q.Where("(starts_at_us < ? OR starts_at_us = ? AND name < ?)", us, us, text(name))
 	}
-	return rows, nil
+	return page(q.Order("starts_at_us DESC, name DESC"), "maintenance", p, func(row maintenanceRow) string { return fmt.Sprintf("%d.%s", row.StartsAtUS, row.Name) })
 }
 
 // touched returns maintenance with the tenants that each touches.
@@ -204,17 +230,6 @@ func (r *repos) touched(ctx context.Context, fabric string, id int64, rows []mai
 		list[i].Touches = all
 	}
 	return list, nil
-}
-
-func (r *repos) PruneMaintenance(ctx context.Context, fabric string, endedBefore time.Time) error {
-	f, err := r.fabric(ctx, fabric)
-	if err != nil {
-		return err
-	}
-	if err := r.in(ctx).Where("fabric_id = ? AND ends_at_us < ?", f.ID, micros(endedBefore)).Delete(&maintenanceRow{}).Error; err != nil {
-		return fmt.Errorf("delete old maintenance of %s: %w", fabric, err)
-	}
-	return nil
 }
 
 func newMaintenanceRow(fabric int64, m *control.Maintenance) (maintenanceRow, error) {

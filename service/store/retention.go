@@ -59,6 +59,10 @@ func (r *repos) PruneSnapshots(ctx context.Context, before time.Time, limit int)
 		AND seen_seq < (SELECT MAX(s.seen_seq) FROM snapshots s WHERE s.fabric_id = snapshots.fabric_id)`, before, limit)
 }
 
+func (r *repos) PruneMaintenance(ctx context.Context, endedBefore time.Time, limit int) (int64, error) {
+	return r.prune(ctx, "maintenance", "id", "ends_at_us < ?", endedBefore, limit)
+}
+
 func (r *repos) AuditBefore(ctx context.Context, before time.Time) (audit.Tail, error) {
 	var first struct{ Seq *int64 }
 	if err := r.in(ctx).Model(&auditRow{}).Select("MIN(seq) AS seq").Where("at_us >= ?", micros(before)).Scan(&first).Error; err != nil {

@@ -27,6 +27,21 @@ func TestWhatACapLeavesGoesToTheOthers(t *testing.T) {
 	}
 }
 
+// A cap that was lowered below the entitlement by the plan holds before the next plan, and what it leaves over goes to the others.
+func TestALoweredCapHoldsBeforeTheNextPlan(t *testing.T) {
+	t.Parallel()
+	for used, want := range map[*quantity.BitRate]quantity.BitRate{gbit(100): 80e9, nil: 50e9} { // an unmeasured link: the plan's
+		l := LinkUse{Capacity: 100e9, Used: used, Tenants: []LinkTenant{
+			{Tenant: "red", Entitled: 50e9, Delivered: gbit(30), Contention: Contending},
+			{Tenant: "blue", Entitled: 50e9, Delivered: gbit(70), Contention: Contending},
+		}}
+		entitleNow(&l, map[string]quantity.BitRate{"red": 20e9})
+		if red, blue := *l.Tenants[0].EntitledNow, *l.Tenants[1].EntitledNow; red != 20e9 || blue != want {
+			t.Errorf("red %v, blue %v; want 20 Gbit/s, its cap, and %v", red, blue, want)
+		}
+	}
+}
+
 // drawnLink is a link of tenants that contend or do not, with and without caps.
 func drawnLink(t *rapid.T) (l LinkUse, caps map[string]quantity.BitRate, contending quantity.BitRate) {
 	l.Capacity, caps = 100e9, map[string]quantity.BitRate{}

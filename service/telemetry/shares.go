@@ -74,7 +74,7 @@ type LinkTenant struct {
 
 	Contention Contention // on this link; "" when that was not judged
 	// EntitledNow is the rate that a contending tenant is entitled to at the measured use by others: its part of the capacity left by those that do not
-	// contend. It is at least Entitled, and at most the tenant's cap.
+	// contend. It is at most the tenant's cap, and otherwise at least Entitled.
 	EntitledNow *quantity.BitRate
 	Received    *float64 // Delivered / EntitledNow
 }

@@ -424,3 +424,25 @@ func TestAScanRecordsWhichPortsChanged(t *testing.T) {
 		t.Errorf("after h2 was found again: %+v", c)
 	}
 }
+
+func TestDiscoveryReplacesATopologyThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	ctx := t.Context()
+	err := w.s.Store.Tx(ctx, func(r control.Repos) error {
+		_, err := r.PutSnapshot(ctx, control.Snapshot{Fabric: "lab", SHA256: strings.Repeat("0", 64), Topology: []byte("rubbish: ["), TakenAt: w.s.Now(), SeenAt: w.s.Now()})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.s.LatestTopology(ctx, "lab"); err == nil {
+		t.Error("rubbish is read as a topology")
+	}
+	if _, err := w.s.Discover(ctx, "lab"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.s.LatestTopology(ctx, "lab"); err != nil {
+		t.Error(err)
+	}
+}

@@ -22,10 +22,9 @@ func New(b *control.Base) *Announcements { return &Announcements{b} }
 const (
 	maxText  = 500                  // characters of a language
 	maxScope = 1000                 // tenants, and places
-	maxOpen  = 200                  // of a fabric, that have not ended
+	maxOpen  = 200                  // of a fabric, that have neither ended nor been canceled
 	maxSpan  = 31 * 24 * time.Hour  // of a period
 	maxAhead = 366 * 24 * time.Hour // from now to the end
-	keptFor  = 90 * 24 * time.Hour  // after the end; the audit log keeps its own record
 )
 
 // Kinds of events: one about the fabric for operators, and one for each tenant that it touches.
@@ -47,14 +46,11 @@ func (s *Announcements) ListMaintenance(ctx context.Context, q Query, p control.
 	if !q.Ended {
 		after = s.Now()
 	}
-	err = s.Store.View(ctx, func(r control.Repos) (err error) { list, err = r.ListMaintenance(ctx, q.Fabric, after); return err })
-	if err != nil {
-		return nil, "", err
-	}
-	if !q.Ended {
-		list = slices.DeleteFunc(list, func(m control.Maintenance) bool { return !m.CanceledAt.IsZero() })
-	}
-	return control.SlicePage(list, p)
+	err = s.Store.View(ctx, func(r control.Repos) (err error) {
+		list, next, err = r.ListMaintenance(ctx, q.Fabric, after, p)
+		return err
+	})
+	return list, next, err
 }
 
 // Query selects maintenance of a fabric.
@@ -71,15 +67,15 @@ func (s *Announcements) Maintenance(ctx context.Context, fabric, id string) (m c
 
 // TenantMaintenance returns a page of the maintenance that touches a tenant, the one that begins last first: period and text alone.
 func (s *Announcements) TenantMaintenance(ctx context.Context, d TenantRef, p control.Page) (list []control.Maintenance, next string, err error) {
-	err = s.Store.View(ctx, func(r control.Repos) (err error) { list, err = r.MaintenanceOf(ctx, d.Fabric, d.Tenant); return err })
-	if err != nil {
-		return nil, "", err
-	}
+	err = s.Store.View(ctx, func(r control.Repos) (err error) {
+		list, next, err = r.MaintenanceOf(ctx, d.Fabric, d.Tenant, p)
+		return err
+	})
 	for i := range list {
 		m := &list[i]
 		list[i] = control.Maintenance{ID: m.ID, StartsAt: m.StartsAt, EndsAt: m.EndsAt, Text: m.Text, CanceledAt: m.CanceledAt}
 	}
-	return control.SlicePage(list, p)
+	return list, next, err
 }
 
 // TenantRef is a tenant of a fabric.
@@ -89,15 +85,12 @@ type TenantRef struct{ Fabric, Tenant string }
 func (s *Announcements) AddMaintenance(ctx context.Context, fabric string, in Input) (out control.Maintenance, err error) {
 	now := s.Now()
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
-		open, err := r.ListMaintenance(ctx, fabric, now)
+		open, err := r.CountMaintenance(ctx, fabric, now)
 		if err != nil {
 			return err
 		}
-		if len(open) >= maxOpen {
-			return &control.ConflictError{Code: "too-much-maintenance", Said: phrase.Of("maintenance.too-many", "n", len(open))}
-		}
-		if err := r.PruneMaintenance(ctx, fabric, now.Add(-keptFor)); err != nil {
-			return err
+		if open >= maxOpen {
+			return &control.ConflictError{Code: "too-much-maintenance", Said: phrase.Of("maintenance.too-many", "n", open)}
 		}
 		m := control.Maintenance{ID: newID(), Fabric: fabric, Author: control.Actor(ctx), CreatedAt: now}
 		if err := s.fill(ctx, r, &m, in, now); err != nil {

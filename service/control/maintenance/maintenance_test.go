@@ -12,6 +12,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/maintenance"
+	"fairlane/service/control/operations"
 	"fairlane/service/control/tenancy"
 	"fairlane/service/control/usecases"
 	"fairlane/subnet/ident"
@@ -168,10 +169,17 @@ func TestTenantsSeeTheMaintenanceThatTouchesThem(t *testing.T) {
 	if err != nil || len(list) != 0 {
 		t.Errorf("open maintenance: %+v, %v", list, err)
 	}
-	w.now = w.now.Add(91 * 24 * time.Hour)
-	w.add(control.MaintenanceScope{})
-	if list, _, err = w.ListMaintenance(t.Context(), maintenance.Query{Fabric: "lab", Ended: true}, control.Page{}); err != nil || len(list) != 1 {
-		t.Errorf("90 days later there are %d, %v", len(list), err)
+	for _, c := range []struct {
+		pass time.Duration
+		left int
+	}{{90*24*time.Hour + time.Minute, 1}, {2 * time.Hour, 0}} { // after the end of the first one, of the second one
+		w.now = w.now.Add(c.pass)
+		if _, err := w.Prune(t.Context(), operations.Retention{}); err != nil {
+			t.Fatal(err)
+		}
+		if list, _, err = w.ListMaintenance(t.Context(), maintenance.Query{Fabric: "lab", Ended: true}, control.Page{}); err != nil || len(list) != c.left {
+			t.Errorf("90 days after its end there are %d, %v; want %d", len(list), err, c.left)
+		}
 	}
 }
 
@@ -276,10 +284,34 @@ func TestInvalidMaintenanceIsRejected(t *testing.T) {
 func TestOpenMaintenanceIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	var last control.Maintenance
 	for range 200 {
-		w.add(control.MaintenanceScope{Tenants: []string{"blue"}})
+		last = w.add(control.MaintenanceScope{Tenants: []string{"blue"}})
 	}
 	if _, err := w.AddMaintenance(t.Context(), "lab", w.input(control.MaintenanceScope{})); controltest.Code(err) != "too-much-maintenance" {
 		t.Errorf("error is %v", err)
+	}
+	if err := w.CancelMaintenance(t.Context(), "lab", last.ID, 0); err != nil {
+		t.Fatal(err)
+	}
+	w.add(control.MaintenanceScope{}) // as the error says
+	seen := map[string]bool{}
+	for p := (control.Page{Limit: 90}); ; {
+		list, next, err := w.TenantMaintenance(t.Context(), maintenance.TenantRef{Fabric: "lab", Tenant: "blue"}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list {
+			seen[list[i].ID] = true
+		}
+		if p.After = next; next == "" {
+			break
+		}
+	}
+	if len(seen) != 201 {
+		t.Errorf("%d announcements in pages, want 201", len(seen))
+	}
+	if _, _, err := w.ListMaintenance(t.Context(), maintenance.Query{Fabric: "lab"}, control.Page{After: "x"}); !errors.Is(err, control.ErrInvalid) {
+		t.Errorf("a foreign cursor: %v", err)
 	}
 }

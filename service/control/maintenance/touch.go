@@ -3,6 +3,7 @@ package maintenance
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,16 +33,18 @@ func (s *Announcements) addTouched(ctx context.Context, r control.Repos, m *cont
 		if err != nil {
 			return err
 		}
+		var places place
 		for _, text := range m.Scope.Places {
 			at, err := placeIn(topo, text)
 			if err != nil {
 				bad.AddFrom(fmt.Sprintf("/scope/places/%d", slices.Index(given.Places, text)), err)
 				continue
 			}
-			for j := range all {
-				if at.touches(topo, &all[j]) {
-					touched[all[j].Name] = true
-				}
+			places.add(at)
+		}
+		for i := range all {
+			if places.touches(topo, &all[i]) {
+				touched[all[i].Name] = true
 			}
 		}
 	}
@@ -55,11 +58,21 @@ func (s *Announcements) addTouched(ctx context.Context, r control.Repos, m *cont
 	return nil
 }
 
-// place is a part of a fabric: hosts whose traffic always uses it, and whether traffic between other hosts can.
+// place is a part of a fabric: hosts and ports of hosts whose traffic always uses it, and whether traffic between other hosts can.
 type place struct {
 	hosts   map[ident.GUID]bool
-	port    ident.PortID // a port of a host; the zero value for none
+	ports   map[ident.PortID]bool
 	transit bool
+}
+
+// add extends a place by another one.
+func (p *place) add(o place) {
+	if p.hosts == nil {
+		p.hosts, p.ports = map[ident.GUID]bool{}, map[ident.PortID]bool{}
+	}
+	maps.Copy(p.hosts, o.hosts)
+	maps.Copy(p.ports, o.ports)
+	p.transit = p.transit || o.transit
 }
 
 // placeIn resolves the name of a switch, a host or a port.
@@ -88,7 +101,7 @@ func portPlace(f *subnet.Fabric, ref subnet.PortRef) place {
 	peer, linked := f.Peer(ref)
 	for _, end := range []subnet.PortRef{ref, peer} {
 		if (end == ref || linked) && f.Nodes[end.Node].Kind == subnet.KindCA {
-			return place{port: f.PortID(end)}
+			return place{ports: map[ident.PortID]bool{f.PortID(end): true}}
 		}
 	}
 	return place{transit: linked}
@@ -137,7 +150,7 @@ func (p place) touches(f *subnet.Fabric, t *control.Tenant) bool {
 	leaves := map[int32]bool{}
 	for i := range t.Attachments {
 		id := t.Attachments[i].Port
-		if id == p.port || p.hosts[id.Node] {
+		if p.ports[id] || p.hosts[id.Node] {
 			return true
 		}
 		if ref, ok := f.PortByID(id); ok && p.transit {

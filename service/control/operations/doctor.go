@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// DiagnosisAge is how long the findings of one run are returned again. It bounds what callers can cost: a run reads files and
-	// queries every fabric.
+	// DiagnosisAge is how long the findings of one run are returned again after its end. It bounds what callers can cost: a run reads
+	// files and queries every fabric, which can take longer than this.
 	DiagnosisAge = 30 * time.Second
 	// diagnosisTimeout is the time limit of a run.
 	diagnosisTimeout = time.Minute
@@ -20,10 +20,11 @@ const (
 type diagnoses struct {
 	mu      sync.Mutex
 	latest  control.Diagnosis
+	ended   time.Time     // end of the run of latest
 	running chan struct{} // closed when the run in progress ends; nil: none
 }
 
-// Diagnosis returns the findings of the doctor, at most DiagnosisAge old. Concurrent callers wait for one run, which
+// Diagnosis returns the findings of the doctor's latest run, which ended at most DiagnosisAge ago. Concurrent callers wait for one run, which
 // continues when a caller leaves. Without a doctor there are no findings.
 func (o *Operations) Diagnosis(ctx context.Context) (control.Diagnosis, error) {
 	if o.Doctor == nil {
@@ -31,7 +32,7 @@ func (o *Operations) Diagnosis(ctx context.Context) (control.Diagnosis, error) {
 	}
 	d := &o.diagnoses
 	d.mu.Lock()
-	if !d.latest.At.IsZero() && o.Now().Sub(d.latest.At) < DiagnosisAge {
+	if !d.ended.IsZero() && o.Now().Sub(d.ended) < DiagnosisAge {
 		defer d.mu.Unlock()
 		return d.latest, nil
 	}
@@ -59,6 +60,6 @@ func (o *Operations) examine(ctx context.Context, done chan struct{}) {
 	found.Findings = o.Doctor.Examine(ctx)
 	o.diagnoses.mu.Lock()
 	defer o.diagnoses.mu.Unlock()
-	o.diagnoses.latest, o.diagnoses.running = found, nil
+	o.diagnoses.latest, o.diagnoses.ended, o.diagnoses.running = found, o.Now(), nil
 	close(done)
 }

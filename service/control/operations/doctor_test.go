@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,24 @@ func TestFindingsAreKeptForAWhile(t *testing.T) {
 	now = now.Add(time.Second)
 	if again, err := s.Diagnosis(t.Context()); err != nil || !again.At.Equal(now) || r.Devices.Examined() != 2 {
 		t.Errorf("after %s: %s, %v; %d examinations", now.Sub(first.At), again.At, err, r.Devices.Examined())
+	}
+}
+
+// A run of many fabrics that do not answer can take longer than findings are kept.
+func TestAfterASlowExaminationCallersStartNoOtherAtOnce(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, controltest.OpenSQLite)
+	var passed atomic.Int64
+	begin := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	s := r.Manager(t, func(d *control.Deps) { d.Clock = func() time.Time { return begin.Add(time.Duration(passed.Load())) } })
+	r.Devices.OnDoctor(func(context.Context) { passed.Add(int64(operations.DiagnosisAge + time.Second)) })
+	for range 2 {
+		if d, err := s.Diagnosis(t.Context()); err != nil || !d.At.Equal(begin) {
+			t.Errorf("%+v, %v; want the first run, which began at %s", d, err, begin)
+		}
+	}
+	if n := r.Devices.Examined(); n != 1 {
+		t.Errorf("%d examinations", n)
 	}
 }
 

@@ -48,7 +48,11 @@ type Pruned struct {
 	Plans          int64 `json:"plans"`
 	Snapshots      int64 `json:"snapshots"`
 	Audit          int64 `json:"audit"`
+	Maintenance    int64 `json:"maintenance"` // announcements, which have a retention of their own
 }
+
+// maintenanceKept is how long announced maintenance is kept after its end, as the contract says. The audit log keeps its own record.
+const maintenanceKept = 90 * 24 * time.Hour
 
 // pruneBatch is the number of rows that one transaction removes, so that no writer waits long.
 const pruneBatch = 500
@@ -76,6 +80,7 @@ func Prune(ctx context.Context, store control.Store, clock func() time.Time, p R
 		{p.Rollouts, &out.RolloutDevices, func(r control.Repos, t time.Time) (int64, error) { return r.PruneRolloutDevices(ctx, t, pruneBatch) }},
 		{p.Plans, &out.Plans, func(r control.Repos, t time.Time) (int64, error) { return r.PrunePlans(ctx, t, pruneBatch) }},
 		{p.Snapshots, &out.Snapshots, func(r control.Repos, t time.Time) (int64, error) { return r.PruneSnapshots(ctx, t, pruneBatch) }},
+		{maintenanceKept, &out.Maintenance, func(r control.Repos, t time.Time) (int64, error) { return r.PruneMaintenance(ctx, t, pruneBatch) }},
 		{p.Audit, &out.Audit, func(r control.Repos, t time.Time) (int64, error) { return pruneAudit(ctx, r, t, now) }},
 	} {
 		for more := x.age > 0; more; {

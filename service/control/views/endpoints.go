@@ -125,7 +125,7 @@ func (e *Endpoint) place(topo *subnet.Fabric, seen time.Time, change control.Por
 	} else if change.State == control.PortUnknown && !change.Seen.IsZero() {
 		e.Seen = change.Seen.Truncate(seenStep)
 	}
-	if change.State == e.State { // else the change is from before the fabric had another source
+	if change.State == e.State { // the topology is right if a stored change contradicts it
 		e.Since = change.Since.Truncate(sinceStep)
 	}
 	if e.State != control.PortUnknown && e.Seen.Before(e.Since) { // the scan that found the state saw the port

@@ -48,7 +48,7 @@ func TestEndpointsHaveTheStateOfTheLatestScan(t *testing.T) {
 	if e := endpointsOf(p, "red").Items[0]; !e.Since.Equal(change.Since.Truncate(time.Minute)) || !e.Seen.Equal(e.Since) {
 		t.Errorf("after a change: up since %v, seen %v; want the minute of %v", e.Since, e.Seen, change.Since)
 	}
-	change.State = control.PortDown // of another source: the latest topology says up
+	change.State = control.PortDown // the latest topology says up
 	put(change)
 	if e := endpointsOf(p, "red").Items[0]; e.State != control.PortUp || !e.Since.IsZero() {
 		t.Errorf("a change that the latest topology contradicts: %+v", e)

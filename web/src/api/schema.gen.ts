@@ -15666,7 +15666,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The findings of one run, at most 30 s old. */
+            /** @description The findings of the latest run, which ended at most 30 s ago. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -33,7 +33,7 @@ export function Doctor() {
     <Part title={t("doctor")}>
       <Stack gap="sm">
         <Text size="sm">{t("doctor-why")}</Text>
-        {me.data && !can("settings", "read") ? <NoRight /> : <Diagnosis />}
+        {me.data && !can("diagnostics", "read") ? <NoRight /> : <Diagnosis />}
         <Text size="sm">{t("doctor-more")}</Text>
         <Copyable label={t("doctor-command")} text="fairlane doctor --config /etc/fairlane/fairlane.yaml" />
       </Stack>
