@@ -140,7 +140,7 @@ func TestASessionFromSignInToSignOut(t *testing.T) {
 		t.Errorf("CSRF cookie is %+v", f)
 	}
 	me := decode[gen.Me](b.do("GET", "/me", "").want(200))
-	if me.Name != "ada" || me.Kind != gen.MeKindUser || len(me.Roles) != 1 || len(me.Permissions) != 21 || me.HasPassword == nil || !*me.HasPassword {
+	if me.Name != "ada" || me.Kind != gen.MeKindUser || len(me.Roles) != 1 || len(me.Permissions) != 22 || me.HasPassword == nil || !*me.HasPassword {
 		t.Errorf("me is %+v", me)
 	}
 	b.do("POST", "/users", newUser).want(201)

@@ -44,10 +44,9 @@ portal 5m npm test || status=1
 mapfile -t computing < <(go list ./policy/... ./sim/...)
 mapfile -t whole < <(go list ./test/...)
 mapfile -t short < <(go list ./... | grep -vE '^fairlane/(policy|sim|test)(/|$)')
-export FAIRLANE_REQUIRE_INTEROP=1
 
 begin "browser tests of the portal; beside them, tests of the compiler and the simulator"
-nice go test -p 1 -timeout 25m "${computing[@]}" >"$aside" 2>&1 &
+FAIRLANE_REQUIRE_INTEROP=1 nice go test -p 1 -timeout 25m "${computing[@]}" >"$aside" 2>&1 &
 computed=$!
 # A missing browser or a build without pages is a failure. What tests leave is in web/e2e/results.
 FAIRLANE_BIN=$PWD/bin/fairlane E2E_REQUIRE_PAGES=1 portal 20m npm run e2e || status=1
@@ -57,9 +56,9 @@ cat "$aside"
 
 # One program more than cores runs at a time, since many wait for timers and other processes.
 begin "tests of whole programs"
-go test -p 3 -timeout 15m "${whole[@]}" || status=1
+FAIRLANE_REQUIRE_INTEROP=1 go test -p 3 -timeout 15m "${whole[@]}" || status=1
 begin "tests of the other packages"
-go test -p 3 -timeout 15m -cover "${short[@]}" || status=1
+FAIRLANE_REQUIRE_INTEROP=1 go test -p 3 -timeout 15m -cover "${short[@]}" || status=1
 [ "$status" -eq 0 ]
 
 begin "race detector, concurrent packages"

@@ -287,6 +287,7 @@ func TestTheAgentsProfilesUnderEnforcingPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			agents, others := 0, 0
 			for _, u := range all {
 				pod, ok := podOf(t, u)
 				if !ok {
@@ -295,6 +296,9 @@ func TestTheAgentsProfilesUnderEnforcingPolicies(t *testing.T) {
 				got, expected := "none", "none"
 				if u.GetName() == "fairlane-agent" {
 					expected = want
+					agents++
+				} else {
+					others++
 				}
 				s := pod.Spec.SecurityContext
 				if a, l := s.AppArmorProfile, s.SELinuxOptions; a != nil && l != nil {
@@ -314,6 +318,9 @@ func TestTheAgentsProfilesUnderEnforcingPolicies(t *testing.T) {
 						t.Errorf("%s/%s has a profile of its own", u.GetName(), c.Name)
 					}
 				}
+			}
+			if agents == 0 || others == 0 {
+				t.Errorf("found %d pods of the agent and %d others, want some of both", agents, others)
 			}
 		})
 	}

@@ -26,8 +26,8 @@ import (
 )
 
 // Programs is the environment variable with the folder of the node's programs: kubelet, multus, bridge, host-local, loopback,
-// rdma, fairlane-cni, fairlane-agent, and containerd, containerd-shim-runc-v2, ctr and runc of Debian. test/kube.sh sets it, and Private after it made a
-// mount namespace in which the folders of a kubelet are empty.
+// rdma, fairlane-cni, fairlane-agent, and containerd, containerd-shim-runc-v2, ctr and runc of Debian. test/kube.sh sets it, and Private
+// after it made a mount namespace in which the folders of a kubelet are empty.
 const (
 	Programs = "FAIRLANE_NODE_PROGRAMS"
 	Private  = "FAIRLANE_NODE_PRIVATE"

@@ -41,13 +41,16 @@ test("an operator announces, changes and cancels maintenance, and the tenant tha
     await expect(dialog.getByRole("status")).toContainText(`It touches 1 tenant: ${own}`);
     const before = await demo.api<{ items: Maintenance[] }>("GET", list(demo));
     expect(before.items).toEqual([]); // a preview announces nothing
+    await dialog.getByLabel("Start").press("Enter"); // previews again
+    await expect(dialog.getByRole("status")).toContainText(`It touches 1 tenant: ${own}`);
+    expect(await demo.api("GET", list(demo))).toEqual(before);
     await dialog.getByRole("button", { name: "Announce to 1 tenant" }).click();
     await expect(dialog).toBeHidden();
     const row = page.getByRole("table", { name: "Maintenance" }).getByRole("row", { name: /firmware/ });
     await expect(row).toContainText("planned");
     await expect(page.locator("img[src=x]")).toHaveCount(0);
-    await row.getByRole("button", { name: /Why: Touches/ }).click();
-    await expect(page.getByRole("dialog", { name: "Why: Touches" })).toContainText(own);
+    await row.getByRole("button", { name: /Why: Affected tenants/ }).click();
+    await expect(page.getByRole("dialog", { name: "Why: Affected tenants" })).toContainText(own);
     await page.keyboard.press("Escape");
 
     const tenant = await newPage();
@@ -106,7 +109,9 @@ test("maintenance of others is not seen, and a text with a tenant's name is refu
     await signIn(page, "tenant");
     await page.goto(notices(demo));
     await ready(page);
-    await expect(page.locator("[data-notices]")).not.toContainText("elsewhere");
+    const seen = page.locator("[data-notices]");
+    await expect(seen.getByRole("table").or(seen.getByText("No maintenance that touches your tenant"))).toBeVisible();
+    await expect(seen).not.toContainText("elsewhere");
   } finally {
     await cancelAll(demo);
   }

@@ -48,6 +48,7 @@ test("a tenant sees what limits it, and no link", async ({ page, demo, signIn })
   const why = page.getByRole("dialog", { name: "Why: Limited by" });
   await expect(why).toContainText("rate of your own ports");
   const links = await demo.api<Overview>("GET", `/fabrics/${demo.fabric}/overview`);
+  expect(links.contended.length).toBeGreaterThan(0);
   const text = (await page.locator("body").textContent()) ?? "";
   for (const link of links.contended) expect(text).not.toContain(link.name);
   await expectAccessible(page);

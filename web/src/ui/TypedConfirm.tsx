@@ -14,6 +14,8 @@ type Props = {
   type?: string;
   /** The button says the effect, such as "Send 128 settings to 32 ports". */
   effect: string;
+  /** What the other button says, "Cancel" unless said here: of a cancellation, it would name both buttons. */
+  keep?: string;
   /** Width of the dialog, "lg" unless said here: a preview with tables needs more. */
   size?: string;
   danger?: boolean;
@@ -57,7 +59,7 @@ export function TypedConfirm(p: Props) {
         {p.problem ? <ProblemNote problem={p.problem} /> : null}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
-            {t("cancel")}
+            {p.keep ?? t("cancel")}
           </Button>
           <Button
             color={p.danger ? "red.9" : undefined}

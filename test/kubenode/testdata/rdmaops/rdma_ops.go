@@ -1,7 +1,8 @@
 // Package rdma, for tests: this file replaces rdma_ops.go of rdma-cni in the build of its program, and nothing else of it. It stands for
 // the kernel, whose RDMA netlink needs a device. The tree below FAIRLANE_TEST_RDMA has the devices of the host as sysfs shows them, and
-// a folder "moved" with the devices that are in other network namespaces, whose file "netns" has its inode; the file "host-netns" has that of the host. As the kernel, it
-// refuses to move a device that the caller's network namespace does not have.
+// a folder "moved" with the devices that are in other network namespaces. The file "netns" of such a device has the inode of its
+// namespace; the file "host-netns" has that of the host. Like the kernel, it refuses to move a device that the caller's network
+// namespace does not have.
 package rdma
 
 import (

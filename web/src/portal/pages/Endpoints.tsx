@@ -86,8 +86,8 @@ function EndpointList({ ports, tenant }: { ports: EndpointPages; tenant: string 
 }
 
 function useColumns(): Column<Endpoint>[] {
-  const { t } = useTranslation("endpoints");
-  const { list, rate } = useFormat();
+  const { t } = useTranslation(["endpoints", "common"]);
+  const { list, rate, count } = useFormat();
   return useMemo(() => {
     const state = (e: Endpoint) => t(`state.${e.state}`, { defaultValue: e.state });
     return [
@@ -108,7 +108,7 @@ function useColumns(): Column<Endpoint>[] {
         id: "since",
         header: t("since"),
         value: (e) => e.state_since,
-        cell: (e) => (e.state_since ? <When at={e.state_since} /> : t("since-first")),
+        cell: (e) => (e.state_since ? <When at={e.state_since} /> : undefined),
         missing: t("since-first"),
         width: 8,
         minor: true,
@@ -117,8 +117,8 @@ function useColumns(): Column<Endpoint>[] {
         id: "seen",
         header: t("seen-port"),
         value: (e) => e.seen_at,
-        cell: (e) => (e.seen_at ? <When at={e.seen_at} /> : t("state.unknown")),
-        missing: t("state.unknown"),
+        cell: (e) => (e.seen_at ? <When at={e.seen_at} /> : undefined),
+        missing: t("common:never"),
         width: 8,
         minor: true,
       },
@@ -128,13 +128,14 @@ function useColumns(): Column<Endpoint>[] {
         id: "functions",
         header: t("functions"),
         value: (e) => e.functions,
-        cell: (e) =>
-          e.functions === undefined
-            ? t("functions-none")
-            : t("functions-sent", { n: e.functions, sent: rate(e.functions_sent_bps) ?? "" }),
+        cell: (e) => {
+          const sent = rate(e.functions_sent_bps);
+          if (e.functions === undefined || sent === undefined) return count(e.functions);
+          return t("functions-sent", { n: e.functions, sent });
+        },
         missing: t("functions-none"),
         align: "end",
       },
     ];
-  }, [t, list, rate]);
+  }, [t, list, rate, count]);
 }

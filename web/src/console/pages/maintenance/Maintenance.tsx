@@ -78,6 +78,7 @@ function MaintenanceTable({ items, may, onEdit, onEnd }: TableProps) {
   const columns = useMemo<Column<Announced>[]>(() => {
     const scope = (m: Announced) => list([...(m.scope.tenants ?? []), ...(m.scope.places ?? [])]) || t("whole");
     const state = (m: Announced) => t(`state.${m.state}`, { defaultValue: m.state });
+    const time = (at: string) => <time dateTime={at}>{absolute(Date.parse(at))}</time>;
     return [
       {
         id: "text",
@@ -95,8 +96,8 @@ function MaintenanceTable({ items, may, onEdit, onEnd }: TableProps) {
           </StateBadge>
         ),
       },
-      { id: "starts", header: t("starts"), value: (m) => m.starts_at, cell: (m) => absolute(Date.parse(m.starts_at)) },
-      { id: "ends", header: t("ends"), value: (m) => m.ends_at, cell: (m) => absolute(Date.parse(m.ends_at)) },
+      { id: "starts", header: t("starts"), value: (m) => m.starts_at, cell: (m) => time(m.starts_at) },
+      { id: "ends", header: t("ends"), value: (m) => m.ends_at, cell: (m) => time(m.ends_at) },
       { id: "scope", header: t("scope"), value: scope },
       {
         id: "touches",
@@ -110,8 +111,8 @@ function MaintenanceTable({ items, may, onEdit, onEnd }: TableProps) {
               value: m.touches.length,
               sentence: t("why-touches"),
               inputs: [
-                { name: t("scope"), value: scope(m) },
-                { name: t("tenants"), value: list(m.touches) || t("preview-none") },
+                { name: t("scope"), value: <span className="fl-name">{scope(m)}</span> },
+                { name: t("touches"), value: <span className="fl-name">{list(m.touches) || t("common:none")}</span> },
               ],
               at: m.updated_at,
             }}
@@ -122,7 +123,7 @@ function MaintenanceTable({ items, may, onEdit, onEnd }: TableProps) {
       },
       {
         id: "actions",
-        header: t("edit"),
+        header: t("actions"),
         missing: "",
         cell: (m) =>
           m.state === "ended" || m.state === "canceled" ? undefined : (
@@ -174,6 +175,7 @@ function CancelMaintenance({ fabric, old, onClose }: { fabric: string; old: Anno
       onClose={onClose}
       title={t("cancel-title")}
       effect={t("cancel")}
+      keep={t("keep")}
       onConfirm={() => end.mutate()}
       busy={end.isPending}
       problem={end.error}

@@ -13,7 +13,10 @@ import { type Draft, draftOf, type Maintenance, newDraft, requestOf } from "./dr
 type Props = { fabric: string; old: Maintenance | undefined; onClose: () => void };
 type Request = NonNullable<ReturnType<typeof requestOf>>;
 
-/** Announces maintenance, or changes it. It is sent only after a preview of the same contents. */
+/**
+ * Announces maintenance, or changes it. It is sent only after a preview of the same contents, and by a button of its own: neither Enter nor a
+ * second press of the preview announces anything.
+ */
 export function MaintenanceDialog({ fabric, old, onClose }: Props) {
   const { t } = useTranslation(["maintenance", "common"]);
   const [draft, setDraft] = useState<Draft>(() => (old ? draftOf(old) : newDraft(new Date())));
@@ -22,7 +25,8 @@ export function MaintenanceDialog({ fabric, old, onClose }: Props) {
   const touches = preview.data && preview.data.of === JSON.stringify(request) ? preview.data.touches : undefined;
   const problem = send.error ?? preview.error;
   const submit = () => {
-    if (request) touches ? send.mutate(request) : preview.mutate(request);
+    send.reset(); // a refusal of earlier contents
+    if (request) preview.mutate(request);
   };
   return (
     <Modal
@@ -45,11 +49,18 @@ export function MaintenanceDialog({ fabric, old, onClose }: Props) {
           </div>
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end">
+            <Button type="submit" variant="default" loading={preview.isPending} disabled={!request || send.isPending}>
+              {t("preview")}
+            </Button>
             <Button variant="default" onClick={onClose}>
               {t("common:cancel")}
             </Button>
-            <Button type="submit" loading={preview.isPending || send.isPending} disabled={!request}>
-              {touches ? t(old ? "save" : "send", { n: touches.length }) : t("preview")}
+            <Button
+              loading={send.isPending}
+              disabled={!request || !touches}
+              onClick={() => request && send.mutate(request)}
+            >
+              {touches ? t(old ? "save" : "send", { n: touches.length }) : t(old ? "edit-title" : "add-title")}
             </Button>
           </Group>
         </Stack>

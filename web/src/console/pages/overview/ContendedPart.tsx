@@ -1,7 +1,7 @@
 import { Table, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
-import { Share } from "../../../ui/values";
+import { NotMeasured, Share } from "../../../ui/values";
 import { Why } from "../../../ui/Why";
 import type { FabricOverview } from "../../parts/inForce";
 import { LinkName } from "../../parts/links";
@@ -11,13 +11,14 @@ import { Panel } from "./Panel";
 export function ContendedPart({ overview: o }: { overview: FabricOverview }) {
   const { t } = useTranslation(["overview", "common"]);
   const format = useFormat();
+  const unknown = o.verdict === "not-measured";
   const scale = format.rateScale(o.contended.flatMap((l) => [l.delivered_bps, l.capacity_bps]));
   return (
     <Panel title={t("contended")} name="contended">
       <Why
         reasoning={{
           of: t("contended"),
-          value: o.contended_count,
+          value: unknown && o.contended_count === 0 ? <NotMeasured /> : o.contended_count,
           sentence: t("contended-why"),
           formula: t("contended-formula"),
           inputs: o.contended.map((l) => ({ name: t("why-of", { name: l.name }), value: <Share value={l.use} /> })),
@@ -28,9 +29,7 @@ export function ContendedPart({ overview: o }: { overview: FabricOverview }) {
           at: o.measured_at,
         }}
       >
-        <Text span>
-          {t("contended-count", { n: o.contended_count, unknown: o.verdict === "not-measured" ? "yes" : "no" })}
-        </Text>
+        <Text span>{t("contended-count", { n: o.contended_count, unknown: unknown ? "yes" : "no" })}</Text>
       </Why>
       {o.contended.length > 0 ? (
         <Table.ScrollContainer

@@ -2,7 +2,7 @@ import { Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { QueryView } from "../../../ui/states";
 import { DifferenceView } from "../../parts/DifferenceView";
-import { PlanName, shortPlan } from "../../parts/links";
+import { PlanName, RolloutName } from "../../parts/links";
 import { planBefore } from "../rollout/model";
 import { useRollouts } from "../rollout/queries";
 import type { Context } from "./context";
@@ -22,8 +22,9 @@ function FromBefore({ context: x }: { context: Context }) {
         ) : (
           <Stack gap="sm" data-before={before.plan}>
             <Text>
-              {t("changes-before", { plan: shortPlan(before.plan), rollout: before.id })}{" "}
-              <PlanName name={before.plan} fabric={x.fabric} />
+              {t("changes-before")} <PlanName name={before.plan} fabric={x.fabric} />
+              {" · "}
+              <RolloutName id={before.id} fabric={x.fabric} />
             </Text>
             <QueryView query={difference}>{(d) => <DifferenceView difference={d} />}</QueryView>
           </Stack>

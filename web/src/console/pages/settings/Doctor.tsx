@@ -12,6 +12,7 @@ import { StateBadge, type Tone } from "../../../ui/StateBadge";
 import { Empty, NoRight, QueryView } from "../../../ui/states";
 import { When } from "../../../ui/When";
 import { Part } from "../../parts/Part";
+import { ScrollTable } from "../../parts/ScrollTable";
 
 type Finding = Schemas["DoctorFinding"];
 
@@ -54,7 +55,7 @@ function Diagnosis() {
         return (
           <Stack gap="sm" data-doctor={problems.length}>
             <Group gap="md">
-              <Text size="sm">
+              <Text size="sm" role="status">
                 {t("doctor-sum", { faults, warnings: problems.length - faults, total: findings.length })}
               </Text>
               <Text size="sm">
@@ -84,41 +85,34 @@ function Diagnosis() {
 function FindingTable({ findings }: { findings: Finding[] }) {
   const { t } = useTranslation("settings");
   return (
-    <Table.ScrollContainer minWidth={640}>
-      <Table aria-label={t("doctor-findings")}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th scope="col">{t("doctor-check")}</Table.Th>
-            <Table.Th scope="col">{t("doctor-status")}</Table.Th>
-            <Table.Th scope="col">{t("doctor-found")}</Table.Th>
-            <Table.Th scope="col">{t("doctor-remedy")}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {findings.map((f, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: two findings may be alike, and their order is that of the checks
-            <Table.Tr key={i} data-code={f.code}>
-              <Table.Th scope="row">
-                {t(`doctor-check.${f.check}`, { defaultValue: f.check })}
-                {f.subject ? (
-                  <Text size="sm" c="dimmed" fw="normal" style={{ overflowWrap: "anywhere" }}>
-                    {f.subject}
-                  </Text>
-                ) : null}
-              </Table.Th>
-              <Table.Td>
-                <StateBadge {...looks[f.status]}>{t(`doctor-status.${f.status}`)}</StateBadge>
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: "anywhere" }}>
-                <Said said={f.said} english={f.text} />
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: "anywhere" }}>
-                {f.remedy ? <Said said={f.remedy_said} english={f.remedy} /> : null}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <ScrollTable
+      label={t("doctor-findings")}
+      aria-label={t("doctor-findings")}
+      minWidth={640}
+      head={[t("doctor-check"), t("doctor-status"), t("doctor-found"), t("doctor-remedy")]}
+    >
+      {findings.map((f, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: two findings may be alike, and their order is that of the checks
+        <Table.Tr key={i} data-code={f.code}>
+          <Table.Th scope="row">
+            {t(`doctor-check.${f.check}`, { defaultValue: f.check })}
+            {f.subject ? (
+              <Text size="sm" c="dimmed" fw="normal" className="fl-name">
+                {f.subject}
+              </Text>
+            ) : null}
+          </Table.Th>
+          <Table.Td>
+            <StateBadge {...looks[f.status]}>{t(`doctor-status.${f.status}`)}</StateBadge>
+          </Table.Td>
+          <Table.Td style={{ overflowWrap: "anywhere" }}>
+            <Said said={f.said} english={f.text} />
+          </Table.Td>
+          <Table.Td style={{ overflowWrap: "anywhere" }}>
+            {f.remedy ? <Said said={f.remedy_said} english={f.remedy} /> : null}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </ScrollTable>
   );
 }

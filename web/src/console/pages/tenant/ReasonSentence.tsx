@@ -55,6 +55,7 @@ function CapSetter({ now }: { now: Now }) {
   const actor = useActor();
   const can = useCan();
   const log = useTenantEntries(now.fabric, now.tenant, can("audit", "read"));
+  if (log.isLoading) return null;
   const entry = settingEntry(log.data?.items ?? [], "cap");
   return entry ? (
     <span data-cap-set={entry.seq}>

@@ -15,9 +15,6 @@ import { useTenantName } from "../../tenant";
 
 type Notice = Schemas["MaintenanceNotice"];
 
-/** Notices that the page shows, at most. */
-const most = 100;
-
 /** Maintenance that touches the page's tenant. */
 export function MaintenanceNotices() {
   const { t } = useTranslation("notices");
@@ -25,14 +22,12 @@ export function MaintenanceNotices() {
   const list = useQuery({
     queryKey: keys.maintenance(m.fabric, m.tenant),
     queryFn: () =>
-      all(
-        (cursor) =>
-          data(
-            client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance", {
-              params: { path: { ...m }, query: { limit: most, cursor } },
-            }),
-          ),
-        most,
+      all((cursor) =>
+        data(
+          client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance", {
+            params: { path: { ...m }, query: { limit: 1000, cursor } },
+          }),
+        ),
       ),
     refetchInterval: 60_000, // the state changes with time alone
   });
