@@ -127,7 +127,7 @@ func (w *Want) Validate() error {
 	case w.Weight < 1 || w.Weight > qos.MaxWeight:
 		return fault(phrase.Of("structure.weight", "found", int(w.Weight), "max", qos.MaxWeight))
 	case w.Guard != Guard2025 && w.Guard != Guard2026 && w.Guard != NoGuard:
-		return fault(phrase.Of("structure.guard", "found", fmt.Sprintf("%.64q", w.string(Guard)), "first", string(string(Guard2025)), "second", string(string(Guard2026)), "third", string(Nostring(Guard))))
+		return fault(phrase.Of("structure.guard", "found", fmt.Sprintf("%.64q", w.Guard), "first", string(Guard2025), "second", string(Guard2026), "third", string(NoGuard)))
 	case !(w.Oversubscription >= 1 && w.Oversubscription <= maxRatio):
 		return fault(phrase.Of("structure.ratio", "found", fmt.Sprint(w.Oversubscription), "max", maxRatio))
 	}

@@ -27,6 +27,7 @@ var asTyped = []string{
 	"fairlane/subnet.Plane",                    // --plane ib
 	"fairlane/subnet/inventory.Protocol",       // protocol: sonic
 	"fairlane/subnet/opensm/osmfile.Code",      // codes of problems, as docs and --force list them
+	"fairlane/ccconfig/structure.Guard",        // --guard 2026
 	"fairlane/ccconfig/prereq.ID",              // names of prerequisites, as the pages of docs list them
 	"problem.scope-missing",                    // scope tenant:write of a token
 	"tenants.role-narrow", "tenants.role-wide", // --role
