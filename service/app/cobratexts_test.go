@@ -52,7 +52,7 @@ func TestHelpOfUnknownCommands(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"help foo":         `unknown command "foo" for "fairlane": want one of alert, apply`,
-		"help device foo":  `unknown command "foo" for "fairlane device": want one of cc-key`,
+		"help device foo":  `unknown command "foo" for "fairlane device": want one of capabilities, cc-key`,
 		"help compile foo": `"foo": "fairlane compile" has no subcommands`,
 	} {
 		var out, words bytes.Buffer

@@ -18,6 +18,9 @@ var destructiveVerbs = []string{
 	"delete", "remove", "revoke", "prune", "release", "restore", "rotate", "clear", "reset", "purge", "drop", "destroy", "wipe", "forget", "detach", "unset", "erase", "expire",
 }
 
+// guardedToo are guarded commands of another name: here tenants are told at once.
+var guardedToo = []string{"fairlane maintenance cancel"}
+
 // harmless are commands of such a name that delete nothing, with the reason.
 var harmless = map[string]string{
 	"fairlane device release":       "it ends a quarantine and changes no setting",
@@ -52,7 +55,7 @@ func TestDestructiveCommandsNeedYesWithoutATerminal(t *testing.T) {
 			return
 		}
 		path := cmd.CommandPath()
-		takes := slices.Contains(destructiveVerbs, cmd.Name()) || cmd.Flags().Lookup("prune") != nil
+		takes := slices.Contains(destructiveVerbs, cmd.Name()) || slices.Contains(guardedToo, path) || cmd.Flags().Lookup("prune") != nil
 		if harmless[path] == "" && takes != remote.IsDestructive(cmd) {
 			t.Errorf("%s: guarded by remote.Destroys is %t, its name says %t", path, remote.IsDestructive(cmd), takes)
 		}

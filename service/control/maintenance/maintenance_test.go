@@ -205,7 +205,7 @@ func TestTenantsAreToldWhatChangesForThemAlone(t *testing.T) {
 		t.Errorf("red is told (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{
-		"maintenance was announced from " + period("12"), "an announced maintenance was changed: from " + period("13"), "the maintenance from " + period("13") + " was canceled",
+		"maintenance was announced from " + period("12"), "announced maintenance was changed: from " + period("13"), "the maintenance from " + period("13") + " was canceled",
 	}, w.told("blue")); d != "" {
 		t.Errorf("blue is told (-want +got):\n%s", d)
 	}
