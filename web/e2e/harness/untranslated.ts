@@ -4,7 +4,7 @@ import type { Page } from "@playwright/test";
 const terms = [
   "Fairlane InfiniBand RoCE DCQCN WRCC Ethernet SONiC OpenSM OpenID Prometheus Kubernetes Slurm DOCA", // products, standards
   "GUID LID SL VL QP MTU CCT CCTI ECN FECN BECN CNP PFC DSCP HCA NIC VF ToS Key GID", // the field's acronyms
-  "API CLI CSV JSON YAML SHA URL UTC IP ID TLS KB MB MiB Ctrl Go dev", // formats and units of data
+  "API CLI CSV JSON YAML SHA URL UTC IP ID TLS KB MB MiB Ctrl Go dev FILE", // formats, units of data, what stands for a name in commands
   "bit kbit Mbit Gbit Tbit ms us ns ps min max", // units, with /s
 ].flatMap((line) => line.split(" "));
 
