@@ -74,7 +74,9 @@ test("contended links name the tenants that meet there", async ({ page, demo, si
   const panel = page.locator("[data-map-panel]");
   for (const { tenant } of meeting.tenants) {
     await expect(panel.getByRole("link", { name: tenant, exact: true })).toBeVisible();
-    await expect(page.getByRole("row", { name: new RegExp(` ${tenant} [0-9.]+ [0-9.]+ [0-9.]+ `) }).first()).toBeVisible();
+    await expect(
+      page.getByRole("row", { name: new RegExp(` ${tenant} [0-9.]+ [0-9.]+ [0-9.]+ `) }).first(),
+    ).toBeVisible();
   }
   await panel.getByRole("button", { name: "Close" }).press("Escape");
   await expect(panel).toHaveCount(0);
