@@ -305,7 +305,7 @@ func (f *findings) egress(b *buffers, port, queue string) {
 		}
 		profile := b.t["BUFFER_QUEUE"][key].name("profile")
 		if pool := b.t["BUFFER_PROFILE"][profile].name("pool"); strings.Contains(pool, "lossy") {
-			f.add(FindingLossyQueue, port, fmt.Sprintf("queue %s is to be lossless and has profile %s of pool %s, which drops packets: refer to a profile of the lossless pool in BUFFER_QUEUE", queue, profile, pool))
+			f.add(FindingLossyQueue, port, fmt.Sprintf("queue %s carries a lossless class and has profile %s of pool %s, which drops packets: refer to a profile of the lossless pool in BUFFER_QUEUE", queue, profile, pool))
 		}
 	}
 }

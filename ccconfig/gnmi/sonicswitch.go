@@ -40,7 +40,7 @@ type asicView struct {
 
 func newSONiCSwitch(s *session) *sonicSwitch { return &sonicSwitch{s: s} }
 
-// single reports whether the numbers of ports are the same on the ASIC and on the switch, and no other ASIC is to be asked.
+// single reports whether the numbers of ports are the same on the ASIC and on the switch, and there is no other ASIC to ask.
 func (c *sonicSwitch) single() bool {
 	return len(c.asics) == 1 && c.asics[0].queues == c.asics[0].local
 }

@@ -18,7 +18,7 @@ var destructiveVerbs = []string{
 	"delete", "remove", "revoke", "prune", "release", "restore", "rotate", "clear", "reset", "purge", "drop", "destroy", "wipe", "forget", "detach", "unset", "erase", "expire",
 }
 
-// guardedToo are guarded commands of another name: here tenants are told at once.
+// guardedToo are guarded commands of another name: tenants see a cancellation at once.
 var guardedToo = []string{"fairlane maintenance cancel"}
 
 // harmless are commands of such a name that delete nothing, with the reason.

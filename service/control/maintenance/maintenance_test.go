@@ -91,8 +91,8 @@ func (w *world) seen(tenant string) (out []string) {
 	return out
 }
 
-// told lists the events that a tenant got since the last call.
-func (w *world) told(tenant string) (out []string) {
+// reported lists the events of a tenant since the last call.
+func (w *world) reported(tenant string) (out []string) {
 	w.t.Helper()
 	ctx := control.WithPrincipal(w.t.Context(), control.Principal{
 		Kind: control.PrincipalUser, Name: "bob", Grants: []tenants.Grant{{Role: tenants.RoleTenantViewer, Domain: tenants.Domain{Fabric: "lab", Tenant: tenant}}},
@@ -188,7 +188,7 @@ func TestTenantsAreToldWhatChangesForThemAlone(t *testing.T) {
 	w := newWorld(t)
 	m := w.add(control.MaintenanceScope{Tenants: []string{"red"}})
 	in := w.input(control.MaintenanceScope{Tenants: []string{"red", "blue"}})
-	m, err := w.UpdateMaintenance(w.as("ada"), "lab", m.ID, m.Version, in) // red is not told that blue joins
+	m, err := w.UpdateMaintenance(w.as("ada"), "lab", m.ID, m.Version, in) // red gets no event when blue joins
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,13 +201,13 @@ func TestTenantsAreToldWhatChangesForThemAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	period := func(hour string) string { return "2026-11-21T11:00:00Z to 2026-11-21T" + hour + ":00:00Z" }
-	if d := cmp.Diff([]string{"maintenance was announced from " + period("12"), "the maintenance from " + period("12") + " does not concern your tenant any more"}, w.told("red")); d != "" {
-		t.Errorf("red is told (-want +got):\n%s", d)
+	if d := cmp.Diff([]string{"maintenance was announced from " + period("12"), "the maintenance from " + period("12") + " does not concern your tenant any more"}, w.reported("red")); d != "" {
+		t.Errorf("red has the events (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{
 		"maintenance was announced from " + period("12"), "announced maintenance was changed: from " + period("13"), "the maintenance from " + period("13") + " was canceled",
-	}, w.told("blue")); d != "" {
-		t.Errorf("blue is told (-want +got):\n%s", d)
+	}, w.reported("blue")); d != "" {
+		t.Errorf("blue has the events (-want +got):\n%s", d)
 	}
 	var audited []string
 	for _, e := range controltest.AuditEntries(t, w.Services) {
