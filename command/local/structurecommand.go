@@ -54,15 +54,7 @@ func (a *app) structurePlanCommand() *cobra.Command {
   fairlane structure plan config_db0.json --classes 26:3,34:4 --scope asic0 --json
   fairlane structure plan config_db.json --classes 26:3,34:4 --guard 2025 --undo`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := f.plan(args[0])
-			if err != nil {
-				return err
-			}
-			if f.asJSON {
-				err = cmdline.PrintJSON(a.Stdout, p)
-			} else {
-				err = a.printStructure(p, f.undo)
-			}
+			p, err := a.showStructure(&f, args[0], func(p *structure.Plan) error { return a.printStructure(p, f.undo) })
 			if err == nil && len(p.Obstacles) > 0 {
 				err = errors.New(a.T("structure.blocked", "n", len(p.Obstacles)))
 			}
@@ -81,15 +73,7 @@ func (a *app) structureCheckCommand() *cobra.Command {
 		Use: "check FILE --classes DSCP:QUEUE[,...]", Short: a.T("structure.check.short"), Long: a.T("structure.check.long"), Args: cmdline.OneArgument("FILE"),
 		Example: "  fairlane structure check config_db.json --classes 26:3,34:4\n  fairlane structure check config_db.json --classes 26:3 --lossy --json",
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := f.plan(args[0])
-			if err != nil {
-				return err
-			}
-			if f.asJSON {
-				err = cmdline.PrintJSON(a.Stdout, p)
-			} else {
-				a.printStructureSummary(p)
-			}
+			p, err := a.showStructure(&f, args[0], func(p *structure.Plan) error { a.printStructureSummary(p); return nil })
 			if err == nil && !p.Done() {
 				err = errors.New(a.T("structure.differs", "ports", p.Down))
 			}
@@ -98,6 +82,18 @@ func (a *app) structureCheckCommand() *cobra.Command {
 	}
 	a.addStructureFlags(cmd, &f)
 	return cmd
+}
+
+// showStructure plans the structure of a file, and prints the plan as JSON or in words.
+func (a *app) showStructure(f *structureFlags, path string, words func(*structure.Plan) error) (*structure.Plan, error) {
+	p, err := f.plan(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.asJSON:
+		return p, cmdline.PrintJSON(a.Stdout, p)
+	}
+	return p, words(p)
 }
 
 // scopes are the scopes of a patch: the switch, or one of its ASICs.
