@@ -24,15 +24,10 @@ import (
 // send and the link on which three meet. Afterwards every device returns to what it had.
 func TestTrafficClassesReachDevicesAndDivideLinks(t *testing.T) {
 	t.Parallel()
-	c, plan := classCase(t)
-	l := livetest.Ethernet(t, c, live.EthernetOptions{TimeScale: 1e-6})
-	_, d := connect(t, l.Source())
-	targets, err := device.Desired(plan, c.Fabric)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, l, d, targets := classFabric(t)
 	before := make([]driver.Settings, len(targets))
 	for i, target := range targets {
+		var err error
 		if before[i], err = d.Read(t.Context(), target.Device); err != nil {
 			t.Fatal(err)
 		}
@@ -93,13 +88,7 @@ func TestTrafficClassesReachDevicesAndDivideLinks(t *testing.T) {
 // plans without classes.
 func TestDiscoveryChecksTheClassesOfPlans(t *testing.T) {
 	t.Parallel()
-	c, plan := classCase(t)
-	l := livetest.Ethernet(t, c, live.EthernetOptions{TimeScale: 1e-6})
-	_, d := connect(t, l.Source())
-	targets, err := device.Desired(plan, c.Fabric)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, l, d, targets := classFabric(t)
 	for _, target := range targets {
 		if _, err := d.Apply(t.Context(), target.Device, target.Want); err != nil {
 			t.Fatalf("%s: %v", target.Device, err)
@@ -118,6 +107,19 @@ func TestDiscoveryChecksTheClassesOfPlans(t *testing.T) {
 			t.Errorf("without classes nothing is said about DSCP 26:\n%s", text)
 		}
 	}
+}
+
+// classFabric serves the devices of classCase, and returns what its plan wants of them.
+func classFabric(t *testing.T) (*live.Case, *live.Ethernet, *InventoryDriver, []device.Target) {
+	t.Helper()
+	c, plan := classCase(t)
+	l := livetest.Ethernet(t, c, live.EthernetOptions{TimeScale: 1e-6})
+	_, d := connect(t, l.Source())
+	targets, err := device.Desired(plan, c.Fabric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, l, d, targets
 }
 
 // classCase is a fabric that is provisioned for three classes, with three tenants that send to one host, two of them from one port, and its plan. Their
