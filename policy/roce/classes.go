@@ -191,7 +191,13 @@ func spread(list []uint8, used []bool) []uint8 {
 
 // classMarks counts, by flow, the queues on its path that mark. A queue that gets less than its share of a full link stays short.
 func (s *Settings) classMarks() []int32 {
-	s.findLimitingQueues()
+	c, n := s.classes, int32(len(s.classes.site))
+	c.limiting = make([]bool, len(s.m.Caps)*len(c.site))
+	for i, d := range s.target.Bottleneck {
+		if d >= 0 && s.m.Marks(d) {
+			c.limiting[d*n+c.of[s.m.Flows[i].Tenant]] = true
+		}
+	}
 	out := make([]int32, len(s.m.Flows))
 	for i := range out {
 		for _, d := range s.m.Flows[i].Links {
@@ -203,19 +209,8 @@ func (s *Settings) classMarks() []int32 {
 	return out
 }
 
-func (s *Settings) findLimitingQueues() {
-	c, n := s.classes, int32(len(s.classes.site))
-	c.limiting = make([]bool, len(s.m.Caps)*len(c.site))
-	for i, d := range s.target.Bottleneck {
-		if d >= 0 && s.m.Marks(d) {
-			c.limiting[d*n+c.of[s.m.Flows[i].Tenant]] = true
-		}
-	}
-}
-
 // moveQueues finds the queues that limit flows now or did in the previous compilation, but not both. Flows that cross one are measured anew.
 func (s *Settings) moveQueues() {
-	s.marks = s.classMarks()
 	now, before := s.classes.limiting, s.prev.classes.limiting
 	if slices.Equal(now, before) {
 		return

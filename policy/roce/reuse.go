@@ -27,6 +27,7 @@ func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Set
 		if s.classes = newClasses(s); !slices.Equal(s.classes.of, prev.classes.of) {
 			return nil
 		}
+		s.marks = s.classMarks()
 		s.moveQueues()
 	}
 	s.findTops()
