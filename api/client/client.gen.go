@@ -363,41 +363,41 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance (the `ListMaintenance` operationId).
 	ListMaintenance(ctx context.Context, fabric FabricPath, params *ListMaintenanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddMaintenanceWithBody Announce maintenance to the tenants that it touches
+	// AddMaintenanceWithBody Announce maintenance to the tenants that it affects
 	//
-	// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+	// Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
 	AddMaintenanceWithBody(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddMaintenance Announce maintenance to the tenants that it touches
+	// AddMaintenance Announce maintenance to the tenants that it affects
 	//
-	// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+	// Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
 	AddMaintenance(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, body AddMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelMaintenance Cancel a maintenance
+	// CancelMaintenance Cancel announced maintenance
 	//
 	// It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `CancelMaintenance` operationId).
 	CancelMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *CancelMaintenanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetMaintenance Show a maintenance
+	// GetMaintenance Show announced maintenance
 	//
-	// With its scope, and the tenants that it touches.
+	// With its scope, and the tenants that it affects.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `GetMaintenance` operationId).
 	GetMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutMaintenanceWithBody Change the period, text or scope of a maintenance
 	//
-	// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+	// Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -406,7 +406,7 @@ type ClientInterface interface {
 
 	// PutMaintenance Change the period, text or scope of a maintenance
 	//
-	// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+	// Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1055,7 +1055,7 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
 	PutFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListTenantMaintenance List the maintenance that touches a tenant, the one that begins last first
+	// ListTenantMaintenance List the maintenance that affects a tenant, the one that begins last first
 	//
 	// Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
 	//
@@ -2303,9 +2303,9 @@ func (c *Client) ListMaintenance(ctx context.Context, fabric FabricPath, params 
 	return c.Client.Do(req)
 }
 
-// AddMaintenanceWithBody Announce maintenance to the tenants that it touches
+// AddMaintenanceWithBody Announce maintenance to the tenants that it affects
 //
-// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+// Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2322,9 +2322,9 @@ func (c *Client) AddMaintenanceWithBody(ctx context.Context, fabric FabricPath, 
 	return c.Client.Do(req)
 }
 
-// AddMaintenance Announce maintenance to the tenants that it touches
+// AddMaintenance Announce maintenance to the tenants that it affects
 //
-// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+// Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2341,7 +2341,7 @@ func (c *Client) AddMaintenance(ctx context.Context, fabric FabricPath, params *
 	return c.Client.Do(req)
 }
 
-// CancelMaintenance Cancel a maintenance
+// CancelMaintenance Cancel announced maintenance
 //
 // It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
 //
@@ -2358,9 +2358,9 @@ func (c *Client) CancelMaintenance(ctx context.Context, fabric FabricPath, maint
 	return c.Client.Do(req)
 }
 
-// GetMaintenance Show a maintenance
+// GetMaintenance Show announced maintenance
 //
-// With its scope, and the tenants that it touches.
+// With its scope, and the tenants that it affects.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `GetMaintenance` operationId).
 func (c *Client) GetMaintenance(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2377,7 +2377,7 @@ func (c *Client) GetMaintenance(ctx context.Context, fabric FabricPath, maintena
 
 // PutMaintenanceWithBody Change the period, text or scope of a maintenance
 //
-// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+// Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2396,7 +2396,7 @@ func (c *Client) PutMaintenanceWithBody(ctx context.Context, fabric FabricPath, 
 
 // PutMaintenance Change the period, text or scope of a maintenance
 //
-// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+// Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3855,7 +3855,7 @@ func (c *Client) PutFeed(ctx context.Context, fabric FabricPath, tenant TenantPa
 	return c.Client.Do(req)
 }
 
-// ListTenantMaintenance List the maintenance that touches a tenant, the one that begins last first
+// ListTenantMaintenance List the maintenance that affects a tenant, the one that begins last first
 //
 // Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
 //
@@ -16478,25 +16478,25 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/maintenance (the `ListMaintenance` operationId).
 	ListMaintenanceWithResponse(ctx context.Context, fabric FabricPath, params *ListMaintenanceParams, reqEditors ...RequestEditorFn) (*ListMaintenanceResponse, error)
 
-	// AddMaintenanceWithBodyWithResponse Announce maintenance to the tenants that it touches
+	// AddMaintenanceWithBodyWithResponse Announce maintenance to the tenants that it affects
 	//
-	// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+	// Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
 	AddMaintenanceWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddMaintenanceResponse, error)
 
-	// AddMaintenanceWithResponse Announce maintenance to the tenants that it touches
+	// AddMaintenanceWithResponse Announce maintenance to the tenants that it affects
 	//
-	// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+	// Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/maintenance (the `AddMaintenance` operationId).
 	AddMaintenanceWithResponse(ctx context.Context, fabric FabricPath, params *AddMaintenanceParams, body AddMaintenanceJSONRequestBody, reqEditors ...RequestEditorFn) (*AddMaintenanceResponse, error)
 
-	// CancelMaintenanceWithResponse Cancel a maintenance
+	// CancelMaintenanceWithResponse Cancel announced maintenance
 	//
 	// It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
 	//
@@ -16505,9 +16505,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance} (the `CancelMaintenance` operationId).
 	CancelMaintenanceWithResponse(ctx context.Context, fabric FabricPath, maintenance MaintenancePath, params *CancelMaintenanceParams, reqEditors ...RequestEditorFn) (*CancelMaintenanceResponse, error)
 
-	// GetMaintenanceWithResponse Show a maintenance
+	// GetMaintenanceWithResponse Show announced maintenance
 	//
-	// With its scope, and the tenants that it touches.
+	// With its scope, and the tenants that it affects.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16516,7 +16516,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutMaintenanceWithBodyWithResponse Change the period, text or scope of a maintenance
 	//
-	// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+	// Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16525,7 +16525,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutMaintenanceWithResponse Change the period, text or scope of a maintenance
 	//
-	// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+	// Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17258,7 +17258,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
 	PutFeedWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFeedResponse, error)
 
-	// ListTenantMaintenanceWithResponse List the maintenance that touches a tenant, the one that begins last first
+	// ListTenantMaintenanceWithResponse List the maintenance that affects a tenant, the one that begins last first
 	//
 	// Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
 	//
@@ -26274,9 +26274,9 @@ func (c *ClientWithResponses) ListMaintenanceWithResponse(ctx context.Context, f
 	return ParseListMaintenanceResponse(rsp)
 }
 
-// AddMaintenanceWithBodyWithResponse Announce maintenance to the tenants that it touches
+// AddMaintenanceWithBodyWithResponse Announce maintenance to the tenants that it affects
 //
-// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+// Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -26289,9 +26289,9 @@ func (c *ClientWithResponses) AddMaintenanceWithBodyWithResponse(ctx context.Con
 	return ParseAddMaintenanceResponse(rsp)
 }
 
-// AddMaintenanceWithResponse Announce maintenance to the tenants that it touches
+// AddMaintenanceWithResponse Announce maintenance to the tenants that it affects
 //
-// Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+// Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -26304,7 +26304,7 @@ func (c *ClientWithResponses) AddMaintenanceWithResponse(ctx context.Context, fa
 	return ParseAddMaintenanceResponse(rsp)
 }
 
-// CancelMaintenanceWithResponse Cancel a maintenance
+// CancelMaintenanceWithResponse Cancel announced maintenance
 //
 // It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
 //
@@ -26319,9 +26319,9 @@ func (c *ClientWithResponses) CancelMaintenanceWithResponse(ctx context.Context,
 	return ParseCancelMaintenanceResponse(rsp)
 }
 
-// GetMaintenanceWithResponse Show a maintenance
+// GetMaintenanceWithResponse Show announced maintenance
 //
-// With its scope, and the tenants that it touches.
+// With its scope, and the tenants that it affects.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -26336,7 +26336,7 @@ func (c *ClientWithResponses) GetMaintenanceWithResponse(ctx context.Context, fa
 
 // PutMaintenanceWithBodyWithResponse Change the period, text or scope of a maintenance
 //
-// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+// Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -26351,7 +26351,7 @@ func (c *ClientWithResponses) PutMaintenanceWithBodyWithResponse(ctx context.Con
 
 // PutMaintenanceWithResponse Change the period, text or scope of a maintenance
 //
-// Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+// Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -27570,7 +27570,7 @@ func (c *ClientWithResponses) PutFeedWithResponse(ctx context.Context, fabric Fa
 	return ParsePutFeedResponse(rsp)
 }
 
-// ListTenantMaintenanceWithResponse List the maintenance that touches a tenant, the one that begins last first
+// ListTenantMaintenanceWithResponse List the maintenance that affects a tenant, the one that begins last first
 //
 // Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
 //

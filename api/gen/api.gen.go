@@ -3081,7 +3081,7 @@ type Maintenance struct {
 	// Text What tenants read, as plain text, in at least one language.
 	Text MaintenanceText `json:"text"`
 
-	// Touches The tenants that it touches, by name. They were determined when the scope was set, except for the whole fabric.
+	// Touches The tenants that it affects, by name. They were determined when the scope was set, except for the whole fabric.
 	Touches   []Name    `json:"touches"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Version   int64     `json:"version"`
@@ -3122,13 +3122,13 @@ type MaintenanceNoticeList struct {
 
 // MaintenancePut defines model for MaintenancePut.
 type MaintenancePut struct {
-	// EndsAt End of the period: later than now, at most 31 days after the begin, and within 366 days.
+	// EndsAt End of the period: later than now, at most 31 days after the start, and within 366 days.
 	EndsAt time.Time `json:"ends_at"`
 
 	// Scope What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later.
 	Scope *MaintenanceScope `json:"scope,omitempty"`
 
-	// StartsAt Begin of the period.
+	// StartsAt Start of the period.
 	StartsAt time.Time `json:"starts_at"`
 
 	// Text What tenants read, as plain text, in at least one language.
@@ -3137,10 +3137,10 @@ type MaintenancePut struct {
 
 // MaintenanceScope What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later.
 type MaintenanceScope struct {
-	// Places Switches, hosts and ports, which stand for their links, by a name that is unique on the latest snapshot. The maintenance touches the tenants whose traffic can use one of them: those with a port there, and for links between switches, those with ports on more than one switch.
+	// Places Switches, hosts and ports, which stand for their links, by a name that is unique on the latest snapshot. The maintenance affects the tenants whose traffic can use one of them: those with a port there, and for links between switches, those with ports on more than one switch.
 	Places []string `json:"places,omitempty"`
 
-	// Tenants Tenants that it touches.
+	// Tenants Tenants that it affects.
 	Tenants []Name `json:"tenants,omitempty"`
 }
 

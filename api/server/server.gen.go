@@ -108,13 +108,13 @@ type ServerInterface interface {
 	// ListMaintenance List announced maintenance, the one that begins last first
 	// (GET /api/v1/fabrics/{fabric}/maintenance)
 	ListMaintenance(c *gin.Context, fabric FabricPath, params ListMaintenanceParams)
-	// AddMaintenance Announce maintenance to the tenants that it touches
+	// AddMaintenance Announce maintenance to the tenants that it affects
 	// (POST /api/v1/fabrics/{fabric}/maintenance)
 	AddMaintenance(c *gin.Context, fabric FabricPath, params AddMaintenanceParams)
-	// CancelMaintenance Cancel a maintenance
+	// CancelMaintenance Cancel announced maintenance
 	// (DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance})
 	CancelMaintenance(c *gin.Context, fabric FabricPath, maintenance MaintenancePath, params CancelMaintenanceParams)
-	// GetMaintenance Show a maintenance
+	// GetMaintenance Show announced maintenance
 	// (GET /api/v1/fabrics/{fabric}/maintenance/{maintenance})
 	GetMaintenance(c *gin.Context, fabric FabricPath, maintenance MaintenancePath)
 	// PutMaintenance Change the period, text or scope of a maintenance
@@ -303,7 +303,7 @@ type ServerInterface interface {
 	// PutFeed Replace the set of ports that a feed claims for a tenant
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
 	PutFeed(c *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params PutFeedParams)
-	// ListTenantMaintenance List the maintenance that touches a tenant, the one that begins last first
+	// ListTenantMaintenance List the maintenance that affects a tenant, the one that begins last first
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance)
 	ListTenantMaintenance(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListTenantMaintenanceParams)
 	// ListMembers List the users that have a role in a tenant
@@ -14659,13 +14659,13 @@ type StrictServerInterface interface {
 	// ListMaintenance List announced maintenance, the one that begins last first
 	// (GET /api/v1/fabrics/{fabric}/maintenance)
 	ListMaintenance(ctx context.Context, request ListMaintenanceRequestObject) (ListMaintenanceResponseObject, error)
-	// AddMaintenance Announce maintenance to the tenants that it touches
+	// AddMaintenance Announce maintenance to the tenants that it affects
 	// (POST /api/v1/fabrics/{fabric}/maintenance)
 	AddMaintenance(ctx context.Context, request AddMaintenanceRequestObject) (AddMaintenanceResponseObject, error)
-	// CancelMaintenance Cancel a maintenance
+	// CancelMaintenance Cancel announced maintenance
 	// (DELETE /api/v1/fabrics/{fabric}/maintenance/{maintenance})
 	CancelMaintenance(ctx context.Context, request CancelMaintenanceRequestObject) (CancelMaintenanceResponseObject, error)
-	// GetMaintenance Show a maintenance
+	// GetMaintenance Show announced maintenance
 	// (GET /api/v1/fabrics/{fabric}/maintenance/{maintenance})
 	GetMaintenance(ctx context.Context, request GetMaintenanceRequestObject) (GetMaintenanceResponseObject, error)
 	// PutMaintenance Change the period, text or scope of a maintenance
@@ -14854,7 +14854,7 @@ type StrictServerInterface interface {
 	// PutFeed Replace the set of ports that a feed claims for a tenant
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
 	PutFeed(ctx context.Context, request PutFeedRequestObject) (PutFeedResponseObject, error)
-	// ListTenantMaintenance List the maintenance that touches a tenant, the one that begins last first
+	// ListTenantMaintenance List the maintenance that affects a tenant, the one that begins last first
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/maintenance)
 	ListTenantMaintenance(ctx context.Context, request ListTenantMaintenanceRequestObject) (ListTenantMaintenanceResponseObject, error)
 	// ListMembers List the users that have a role in a tenant

@@ -114,7 +114,7 @@ func (h *Host) TOS(t testing.TB) (tos []string, onHost []bool) {
 	for i := range h.VFs {
 		text, err := os.ReadFile(filepath.Join(h.root, h.tosFile(i)))
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err) // which goroutines of a test may call
 		}
 		_, err = os.Lstat(filepath.Join(h.root, "sys/class/infiniband", h.rdma(i)))
 		tos, onHost = append(tos, strings.TrimSpace(string(text))), append(onHost, err == nil)

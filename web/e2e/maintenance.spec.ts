@@ -21,7 +21,7 @@ async function openConsole(page: Page, demo: Demo) {
   await ready(page);
 }
 
-test("an operator announces, changes and cancels maintenance, and the tenant that it touches sees it", async ({
+test("an operator announces, changes and cancels maintenance, and the tenant that it affects sees it", async ({
   page,
   newPage,
   demo,
@@ -38,11 +38,11 @@ test("an operator announces, changes and cancels maintenance, and the tenant tha
     await dialog.getByRole("textbox", { name: /^Tenants/ }).fill(own);
     await expectAccessible(page);
     await dialog.getByRole("button", { name: "Preview" }).click();
-    await expect(dialog.getByRole("status")).toContainText(`It touches 1 tenant: ${own}`);
+    await expect(dialog.getByRole("status")).toContainText(`It affects 1 tenant: ${own}`);
     const before = await demo.api<{ items: Maintenance[] }>("GET", list(demo));
     expect(before.items).toEqual([]); // a preview announces nothing
     await dialog.getByLabel("Start").press("Enter"); // previews again
-    await expect(dialog.getByRole("status")).toContainText(`It touches 1 tenant: ${own}`);
+    await expect(dialog.getByRole("status")).toContainText(`It affects 1 tenant: ${own}`);
     expect(await demo.api("GET", list(demo))).toEqual(before);
     await dialog.getByRole("button", { name: "Announce to 1 tenant" }).click();
     await expect(dialog).toBeHidden();
@@ -64,7 +64,7 @@ test("an operator announces, changes and cancels maintenance, and the tenant tha
     await expect(tenant.locator("main")).toContainText("maintenance was announced from");
     await expectAccessible(tenant);
 
-    await row.getByRole("button", { name: "Change" }).click();
+    await row.getByRole("button", { name: /^Change maintenance of/ }).click();
     await dialog.getByLabel("Text in English").fill("Switches get new firmware");
     await dialog.getByRole("button", { name: "Preview" }).click();
     await dialog.getByRole("button", { name: "Change for 1 tenant" }).click();
@@ -73,11 +73,51 @@ test("an operator announces, changes and cancels maintenance, and the tenant tha
 
     await page
       .getByRole("row", { name: /Switches get/ })
-      .getByRole("button", { name: "Cancel maintenance" })
+      .getByRole("button", { name: /^Cancel maintenance of/ })
       .click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel maintenance" }).click();
     await expect(page.getByRole("dialog")).toBeHidden();
     await expect(seen.getByRole("row", { name: /Switches get/ })).toContainText("canceled");
+  } finally {
+    await cancelAll(demo);
+  }
+});
+
+test("two operators change one announcement: the second merges by field, and no change is lost (F10)", async ({
+  page,
+  demo,
+  signIn,
+}) => {
+  try {
+    const later = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+    const first = {
+      starts_at: later(2),
+      ends_at: later(4),
+      text: { en: "Cables are replaced", zh: "更换线缆" },
+      scope: {},
+    };
+    const { id } = await demo.api<Maintenance>("POST", list(demo), first);
+    await signIn(page, "operator");
+    await openConsole(page, demo);
+    await page
+      .getByRole("row", { name: /Cables are/ })
+      .getByRole("button", { name: /^Change maintenance of/ })
+      .click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Text in English").fill("Cables of leaf1 are replaced");
+    const other = { ...first, text: { en: "Optics are replaced", zh: "更换光模块" } };
+    await demo.api("PUT", `${list(demo)}/${id}`, other, { "If-Match": "*" });
+    await dialog.getByRole("button", { name: "Preview" }).click();
+    const merge = dialog.locator("[data-merge]");
+    await expect(merge).toContainText("Text in Chinese"); // taken over
+    await expect(dialog.getByLabel("Text in Chinese")).toHaveValue("更换光模块");
+    await expect(dialog.getByRole("button", { name: "Preview" })).toBeDisabled();
+    await merge.getByRole("radio", { name: /^Yours/ }).check();
+    await dialog.getByRole("button", { name: "Preview" }).click();
+    await dialog.getByRole("button", { name: /^Change for/ }).click();
+    await expect(dialog).toBeHidden();
+    const { text } = await demo.api<Maintenance>("GET", `${list(demo)}/${id}`);
+    expect(text).toEqual({ en: "Cables of leaf1 are replaced", zh: "更换光模块" });
   } finally {
     await cancelAll(demo);
   }
@@ -110,7 +150,7 @@ test("maintenance of others is not seen, and a text with a tenant's name is refu
     await page.goto(notices(demo));
     await ready(page);
     const seen = page.locator("[data-notices]");
-    await expect(seen.getByRole("table").or(seen.getByText("No maintenance that touches your tenant"))).toBeVisible();
+    await expect(seen.getByRole("table").or(seen.getByText("No maintenance that affects your tenant"))).toBeVisible();
     await expect(seen).not.toContainText("elsewhere");
   } finally {
     await cancelAll(demo);

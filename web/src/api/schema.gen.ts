@@ -2567,8 +2567,8 @@ export interface paths {
         get: operations["listMaintenance"];
         put?: never;
         /**
-         * Announce maintenance to the tenants that it touches
-         * @description Each tenant that it touches sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance touches that tenant alone.
+         * Announce maintenance to the tenants that it affects
+         * @description Each tenant that it affects sees the period and the text, without the scope, the author and the other tenants. A dry run returns in `touches` which tenants these are. Times are rounded outwards to whole minutes. A text may not contain the name of a tenant, unless the maintenance affects that tenant alone.
          */
         post: operations["addMaintenance"];
         delete?: never;
@@ -2596,18 +2596,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show a maintenance
-         * @description With its scope, and the tenants that it touches.
+         * Show announced maintenance
+         * @description With its scope, and the tenants that it affects.
          */
         get: operations["getMaintenance"];
         /**
          * Change the period, text or scope of a maintenance
-         * @description Tenants are informed of what changes for them: one that the maintenance touches no more, one that it touches now, and the others of a new period or text.
+         * @description Tenants are informed of what changes for them: one that the maintenance affects no more, one that it affects now, and the others of a new period or text.
          */
         put: operations["putMaintenance"];
         post?: never;
         /**
-         * Cancel a maintenance
+         * Cancel announced maintenance
          * @description It stays listed as canceled, for tenants, too. One that ended or was canceled is not changed.
          */
         delete: operations["cancelMaintenance"];
@@ -2635,7 +2635,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the maintenance that touches a tenant, the one that begins last first
+         * List the maintenance that affects a tenant, the one that begins last first
          * @description Period and text alone, the same for every caller: no scope, no author, no other tenant. Maintenance that ended before the tenant was added is not listed.
          */
         get: operations["listTenantMaintenance"];
@@ -4193,20 +4193,20 @@ export interface components {
         };
         /** @description What the maintenance is about. Without tenants and places it is the whole fabric, with tenants that are added later. */
         MaintenanceScope: {
-            /** @description Tenants that it touches. */
+            /** @description Tenants that it affects. */
             tenants?: components["schemas"]["Name"][];
-            /** @description Switches, hosts and ports, which stand for their links, by a name that is unique on the latest snapshot. The maintenance touches the tenants whose traffic can use one of them: those with a port there, and for links between switches, those with ports on more than one switch. */
+            /** @description Switches, hosts and ports, which stand for their links, by a name that is unique on the latest snapshot. The maintenance affects the tenants whose traffic can use one of them: those with a port there, and for links between switches, those with ports on more than one switch. */
             places?: string[];
         };
         MaintenancePut: {
             /**
              * Format: date-time
-             * @description Begin of the period.
+             * @description Start of the period.
              */
             starts_at: string;
             /**
              * Format: date-time
-             * @description End of the period: later than now, at most 31 days after the begin, and within 366 days.
+             * @description End of the period: later than now, at most 31 days after the start, and within 366 days.
              */
             ends_at: string;
             text: components["schemas"]["MaintenanceText"];
@@ -4221,7 +4221,7 @@ export interface components {
             state: components["schemas"]["MaintenanceState"];
             text: components["schemas"]["MaintenanceText"];
             scope: components["schemas"]["MaintenanceScope"];
-            /** @description The tenants that it touches, by name. They were determined when the scope was set, except for the whole fabric. */
+            /** @description The tenants that it affects, by name. They were determined when the scope was set, except for the whole fabric. */
             touches: components["schemas"]["Name"][];
             author: string;
             /** Format: int64 */

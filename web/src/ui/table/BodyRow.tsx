@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { Icon } from "../icons";
 import { Quoted } from "../Said";
+import { Tip } from "../Tip";
 import { Tick } from "./HeadRow";
 import { RowLink } from "./RowLink";
 import { defined } from "./rows";
@@ -69,11 +70,12 @@ const worded = (value: ReturnType<typeof defined>) => (typeof value === "string"
 function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
   const { t } = useTranslation("ui");
   const value = column.cell ? column.cell(row) : worded(defined(column.value?.(row)));
+  const missing = column.missing ?? t("not-measured");
   return (
     <div className="fl-cell">
       {value ?? (
-        <span className="fl-missing" title={column.missingWhy}>
-          {column.missing ?? t("not-measured")}
+        <span className="fl-missing">
+          {column.missingWhy ? <Tip label={column.missingWhy}>{missing}</Tip> : missing}
         </span>
       )}
     </div>

@@ -128,10 +128,22 @@ function MaintenanceTable({ items, may, onEdit, onEnd }: TableProps) {
         cell: (m) =>
           m.state === "ended" || m.state === "canceled" ? undefined : (
             <Group gap="xs" wrap="nowrap">
-              <ActionButton size="compact-sm" variant="default" allowed={may} onClick={() => onEdit(m)}>
+              <ActionButton
+                size="compact-sm"
+                variant="default"
+                allowed={may}
+                aria-label={t("edit-of", { starts: absolute(Date.parse(m.starts_at)) })}
+                onClick={() => onEdit(m)}
+              >
                 {t("edit")}
               </ActionButton>
-              <ActionButton size="compact-sm" variant="default" allowed={may} onClick={() => onEnd(m)}>
+              <ActionButton
+                size="compact-sm"
+                variant="default"
+                allowed={may}
+                aria-label={t("cancel-of", { starts: absolute(Date.parse(m.starts_at)) })}
+                onClick={() => onEnd(m)}
+              >
                 {t("cancel")}
               </ActionButton>
             </Group>

@@ -8,20 +8,37 @@ import { useFormat } from "../../../format/useFormat";
 import { ProblemNote } from "../../../ui/ProblemNote";
 import { useOperationKey } from "../../../ui/useOperationKey";
 import { useFieldTexts } from "../../../ui/useWrite";
+import { MergeNote } from "../../parts/MergeNote";
+import { type MergedForm, useMergedForm } from "../../parts/useMergedForm";
 import { type Draft, draftOf, type Maintenance, newDraft, requestOf } from "./draft";
 
 type Props = { fabric: string; old: Maintenance | undefined; onClose: () => void };
 type Request = NonNullable<ReturnType<typeof requestOf>>;
+type Version = { body: Draft; etag: string };
+
+const versionOf = (m: Maintenance): Version => ({ body: draftOf(m), etag: `"${m.version}"` });
+
+/** The texts of the fields' labels. */
+const labels = {
+  starts: "starts",
+  ends: "ends",
+  en: "text-en",
+  zh: "text-zh",
+  tenants: "tenants",
+  places: "places",
+} as const satisfies Record<keyof Draft, string>;
 
 /**
  * Announces maintenance, or changes it. It is sent only after a preview of the same contents, and by a button of its own: neither Enter nor a
- * second press of the preview announces anything.
+ * second press of the preview announces anything. A newer version is merged into the form by field.
  */
 export function MaintenanceDialog({ fabric, old, onClose }: Props) {
   const { t } = useTranslation(["maintenance", "common"]);
-  const [draft, setDraft] = useState<Draft>(() => (old ? draftOf(old) : newDraft(new Date())));
-  const request = requestOf(draft);
-  const { preview, send } = useWrites(fabric, old, request, onClose);
+  const [first] = useState<Version>(() => (old ? versionOf(old) : { body: newDraft(new Date()), etag: "" }));
+  const merged = useMergedForm(first, (d: Draft) => d);
+  const { form: draft, open } = merged;
+  const request = open > 0 ? undefined : requestOf(draft);
+  const { preview, send } = useWrites(fabric, old?.id, request, merged.send, onClose);
   const touches = preview.data && preview.data.of === JSON.stringify(request) ? preview.data.touches : undefined;
   const problem = send.error ?? preview.error;
   const submit = () => {
@@ -43,7 +60,8 @@ export function MaintenanceDialog({ fabric, old, onClose }: Props) {
         }}
       >
         <Stack>
-          <Fields draft={draft} onChange={setDraft} problem={problem ?? undefined} />
+          <MergeNote merged={merged} label={(f) => t(labels[f])} word={(f, d) => d[f] || t("common:none")} />
+          <Fields draft={draft} onChange={merged.setForm} problem={problem ?? undefined} />
           <div role="status">
             <Preview touches={touches} />
           </div>
@@ -150,33 +168,45 @@ function Preview({ touches }: { touches: string[] | undefined }) {
   );
 }
 
-function useWrites(fabric: string, old: Maintenance | undefined, request: Request | undefined, onDone: () => void) {
+/** Previews and sends: a new announcement, or a change of the one with the id. Neither has a result when a newer version was merged instead. */
+function useWrites(
+  fabric: string,
+  id: string | undefined,
+  request: Request | undefined,
+  merging: MergedForm<Draft, Draft>["send"],
+  onDone: () => void,
+) {
   const cache = useQueryClient();
   const key = useOperationKey(request);
-  const put = (body: Request, dry: boolean) =>
-    old
-      ? data(
+  const add = (body: Request, dry: boolean) =>
+    data(
+      client.POST("/api/v1/fabrics/{fabric}/maintenance", {
+        params: { path: { fabric }, query: { dry_run: dry }, header: dry ? {} : { "Idempotency-Key": key } },
+        body,
+      }),
+    );
+  const change = (maintenance: string, body: Request, dry: boolean) => {
+    const path = { fabric, maintenance };
+    return merging(
+      (etag) =>
+        data(
           client.PUT("/api/v1/fabrics/{fabric}/maintenance/{maintenance}", {
-            params: {
-              path: { fabric, maintenance: old.id },
-              query: { dry_run: dry },
-              header: { "If-Match": `"${old.version}"` },
-            },
+            params: { path, query: { dry_run: dry }, header: { "If-Match": etag } },
             body,
           }),
-        )
-      : data(
-          client.POST("/api/v1/fabrics/{fabric}/maintenance", {
-            params: { path: { fabric }, query: { dry_run: dry }, header: dry ? {} : { "Idempotency-Key": key } },
-            body,
-          }),
-        );
+        ),
+      async () =>
+        versionOf(await data(client.GET("/api/v1/fabrics/{fabric}/maintenance/{maintenance}", { params: { path } }))),
+    );
+  };
+  const put = (body: Request, dry: boolean) => (id === undefined ? add(body, dry) : change(id, body, dry));
   const preview = useMutation({
-    mutationFn: async (body: Request) => ({ of: JSON.stringify(body), touches: (await put(body, true)).touches }),
+    mutationFn: async (body: Request) => ({ of: JSON.stringify(body), touches: (await put(body, true))?.touches }),
   });
   const send = useMutation({
     mutationFn: (body: Request) => put(body, false),
-    onSuccess: () => {
+    onSuccess: (done) => {
+      if (!done) return;
       void cache.invalidateQueries({ queryKey: keys.maintenance(fabric) });
       onDone();
     },

@@ -162,6 +162,7 @@ function Budget({ now }: { now: Now }) {
   const format = useFormat();
   const { bound, target, budget_left: left } = now.objective;
   const missing = t("common:not-measured");
+  const since = format.duration(sinceChange(now));
   const used = { bound: format.share(bound) ?? "", target: format.share(target) ?? "" };
   return (
     <Figure
@@ -177,7 +178,10 @@ function Budget({ now }: { now: Now }) {
           { name: t("target"), value: used.target },
           { name: t("bad-period"), value: format.duration(now.period.bad_s) ?? missing },
           { name: t("contended-period"), value: format.duration(now.period.contended_s) ?? missing },
-          { name: t("bad-hour"), value: format.duration(now.hour.bad_s) ?? missing },
+          {
+            name: since === undefined ? t("bad-hour") : t("bad-hour-since", { time: since }),
+            value: format.duration(now.hour.bad_s) ?? missing,
+          },
         ],
         at: now.at,
       }}
