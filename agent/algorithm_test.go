@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,15 @@ func TestParametersOfDCQCNAreRefusedUnderAnotherAlgorithm(t *testing.T) {
 		}
 	}
 	mustSet(t, a, give("eth-a", key(0, "user_programmable_cc"), 1))
+	original, err := strconv.ParseUint(before, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), original)) // as a manager that returns the port to its baseline
+	if got := r.file("rp_ai_rate"); got != before {
+		t.Errorf("set back to %s, want %s", got, before)
+	}
+	refuses(t, a, codes.Unimplemented, "", give("eth-a", key(1, "rpg_ai_rate"), 20))
 	mustSet(t, a, gnmitree.Operation{Op: gnmitree.OpDelete, Path: nicyang.ParamValue("eth-a", key(1, "rpg_ai_rate"))})
 	if got := r.file("rp_ai_rate"); got != before {
 		t.Errorf("restored %s, want %s", got, before)

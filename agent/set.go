@@ -102,8 +102,8 @@ func (c *cardPlan) check(ctx context.Context) []nicyang.Failure {
 	return append(out, c.checkSenders(ctx)...)
 }
 
-// otherAlgorithm lists the parameters of DCQCN that the plan sets on ports with another algorithm. Original values are not
-// refused.
+// otherAlgorithm lists the parameters of DCQCN that the plan sets on ports with another algorithm. Original values are not refused: a manager
+// returns a port to its baseline also after its algorithm has changed.
 func (c *cardPlan) otherAlgorithm(invalid map[nicparam.Key]bool) []nicyang.Failure {
 	var out []nicyang.Failure
 	nic := c.card.nic()
@@ -111,6 +111,9 @@ func (c *cardPlan) otherAlgorithm(invalid map[nicparam.Key]bool) []nicyang.Failu
 		p, known := nic.Table.Find(k.Name)
 		on, ok := nic.port(k.Port)
 		if !known || !ok || invalid[k] || c.released[k] || !p.OfDCQCN() || on.Algorithm.Name.IsDCQCN() {
+			continue
+		}
+		if v, has := c.memory.Original.value(k); has && v == c.want[k] {
 			continue
 		}
 		a := &on.Algorithm

@@ -36,9 +36,6 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if err != nil {
 		return r, driver.Unsent(err)
 	}
-	if err := o.otherAlgorithm(dev, want.NIC, a.s.d.rows); err != nil {
-		return r, err
-	}
 	desiredFields, changed, missing := o.desiredFields(want.NIC, a.s.d.rows)
 	if len(missing) > 0 {
 		return r, a.missing(ctx, dev, o, missing)

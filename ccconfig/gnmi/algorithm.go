@@ -1,14 +1,10 @@
 package gnmi
 
 import (
-	"errors"
-
-	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/ccalgo"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/phrase"
 )
 
 // algorithmPaths are the leaves that describe a port's congestion-control algorithm.
@@ -45,21 +41,4 @@ func (o *observed) algorithm(answers []answer) {
 	if s.Name != "" {
 		o.settings.Algorithm = &s
 	}
-}
-
-// otherAlgorithm returns an error if want contains parameters of DCQCN and the port has another algorithm.
-func (o *observed) otherAlgorithm(dev driver.Device, want *driver.NICState, rows *nicparam.Table) error {
-	s := o.settings.Algorithm
-	if s == nil || s.Name.IsDCQCN() {
-		return nil
-	}
-	for _, p := range want.Params {
-		row, known := rows.Find(p.Name)
-		if !known || !row.OfDCQCN() {
-			continue
-		}
-		said := phrase.Of("ccalgo.refused", "port", dev.String(), "driver", s.Driver, "net-dev", s.NetDev, "algorithm", s.Name.Title(), "evidence", phrase.Quoted(s.Evidence), "fix", s.Name.Fix())
-		return phrase.Because(errors.Join(driver.ErrUnsupported, driver.ErrUnsent), said)
-	}
-	return nil
 }
